@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package resolve finds the object that the kernel would touch for a path of a tracee.
+// It walks as path_resolution(7) says, component by component, from the tracee's own
+// directory, and opens nothing but O_PATH descriptors, so that no FIFO or device can
+// block it and no access time, lease or inotify watch sees it.
+package resolve
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Task says whose path it is. The task must be in a ptrace stop of ours (its cwd, root
+// and descriptors are then fixed unless shared) or be the caller itself.
+type Task struct {
+	TGID int // for /proc/self
+	TID  int // for /proc/thread-self, cwd and descriptors
+}
+
+// Flags change how the last component is treated.
+type Flags uint16
+
+// The flags of Resolve.
+const (
+	// NoFollow: a symbolic link as last component is the object (lstat, O_NOFOLLOW,
+	// AT_SYMLINK_NOFOLLOW, lchown).
+	NoFollow Flags = 1 << iota
+	// Entry: the directory entry itself is meant (unlink, rmdir, rename, mkdir, mknod,
+	// symlink, link target, bind): not followed, and it may be absent (no ENOENT then, as
+	// long as the parent is there). "." and ".." and "/" as last component are answered
+	// with their object and LastDot set.
+	Entry
+	// MayCreate: O_CREAT without O_EXCL: the last component may be absent, and a dangling
+	// link is followed to the name that would be made.
+	MayCreate
+	// EmptyPath: AT_EMPTY_PATH: "" means the dirfd's own object.
+	EmptyPath
+	// Directory: the object must be a directory (O_DIRECTORY): ENOTDIR otherwise.
+	Directory
+	// Beneath, InRoot, NoSymlinks, NoMagicLinks, NoXDev are openat2's RESOLVE_*.
+	Beneath
+	InRoot
+	NoSymlinks
+	NoMagicLinks
+	NoXDev
+)
+
+// Magic says that the object was reached through a magic link.
+type Magic uint8
+
+// The kinds of magic link (proc_pid_fd(5) and kin).
+const (
+	MagicNone  Magic = iota
+	MagicFD          // /proc/PID/fd/N, /dev/fd/N, /dev/stdin
+	MagicOther       // cwd, root, exe, map_files, ns
+)
+
+// Object is what a path means. Close it when done.
+type Object struct {
+	// Path is the canonical absolute path: of the object, or of the name that would be
+	// made. Raw bytes. Empty if the object has no name (pipe:[1], memfd, deleted file).
+	Path string
+	// Exists, Stat: whether the object is there, and its status if so.
+	Exists bool
+	Stat   unix.Stat_t
+	// FD is an O_PATH descriptor of the object, -1 if it does not exist.
+	FD int
+	// Parent is an O_PATH descriptor of the directory that holds Name, -1 if the object
+	// was reached without one (a magic link, "/", an empty path).
+	Parent int
+	Name   string
+	// Errno is the kernel's answer for a path that does not lead to an object (and the
+	// flags do not let it be absent): ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES, EBADF,
+	// EXDEV …; 0 otherwise. When it is not 0, Path is the canonical path as far as it could
+	// be followed with the rest appended lexically, for records and hide rules; no other
+	// field is valid but Hops.
+	Errno syscall.Errno
+	// Hops are the absolute paths of the symbolic links that were followed, in order,
+	// each as canonical-parent/name.
+	Hops []string
+	// Magic, HeldFlags: the last magic link that was followed and, for MagicFD, the owner
+	// task (MagicPID), the descriptor number and the open flags (from fdinfo) of the
+	// descriptor it stands for.
+	Magic     Magic
+	MagicPID  int
+	MagicFD   int
+	HeldFlags int
+	// ProcPID is the N of a canonical path /proc/N/… (any proc file system), 0 otherwise.
+	ProcPID int
+	// Nameless: no name in the file system; NamelessKind is then "pipe", "socket",
+	// "memfd", "anon_inode", "deleted", "unreachable".
+	Nameless     bool
+	NamelessKind string
+	// Slash: the path ended in "/", so a directory is meant. LastDot: see Entry.
+	Slash   bool
+	LastDot bool
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package record is the denial trace: one Record a line, written by the tracer and read
+// by dump, why, learn, replay and report. It knows nothing of policies or ptrace.
+package record
+
+import "time"
+
+// Version is the schema version written to every record as v.
+const Version = 1
+
+// Kind says what a Record tells.
+type Kind string
+
+// The kinds of record.
+const (
+	KindStart    Kind = "start"
+	KindDenial   Kind = "denial"
+	KindDecision Kind = "decision"
+	KindGrant    Kind = "grant"
+	KindSeal     Kind = "seal"
+	KindExec     Kind = "exec"
+	KindExit     Kind = "exit"
+	KindWarning  Kind = "warning"
+	KindEnd      Kind = "end"
+)
+
+// Record is one line of the trace. Paths are escaped by the writer (see Escape): what
+// is not UTF-8 or not printable becomes \xNN, a backslash \\.
+type Record struct {
+	V    int       `json:"v"`
+	Run  string    `json:"run"`
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	Kind Kind      `json:"kind"`
+
+	Event   string `json:"event,omitempty"`   // PEP 578 audit event, where CPython has one
+	Syscall string `json:"syscall,omitempty"` // kernel name
+
+	PID  int      `json:"pid,omitempty"`
+	TID  int      `json:"tid,omitempty"`
+	PPID int      `json:"ppid,omitempty"`
+	Exe  string   `json:"exe,omitempty"`
+	Comm string   `json:"comm,omitempty"`
+	Argv []string `json:"argv,omitempty"`
+
+	Scope string `json:"scope,omitempty"`
+
+	Path     string   `json:"path,omitempty"`
+	Resolved string   `json:"resolved,omitempty"`
+	Access   []string `json:"access,omitempty"`
+	Flags    []string `json:"flags,omitempty"`
+
+	Addr   string `json:"addr,omitempty"`
+	Port   int    `json:"port,omitempty"`
+	Family string `json:"family,omitempty"`
+
+	Verdict string `json:"verdict,omitempty"` // allow deny hide ask-allow ask-deny kill
+	Errno   string `json:"errno,omitempty"`   // EPERM, ENOENT, ENOSYS
+	Rule    string `json:"rule,omitempty"`
+	Layer   string `json:"layer,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+	Fix     string `json:"fix,omitempty"`
+
+	// Count is how many identical refusals this record stands for beyond those already
+	// written (folded); 0 for a record of its own.
+	Count uint64 `json:"count,omitempty"`
+
+	TookUS int64 `json:"took_us,omitempty"`
+	Stops  int   `json:"stops,omitempty"`
+
+	Start *Start `json:"start,omitempty"`
+	End   *End   `json:"end,omitempty"`
+}
+
+// Start is what the first record of a run tells besides the common fields.
+type Start struct {
+	Version      string   `json:"version"`
+	PolicyDigest string   `json:"policy_digest"`
+	SealDigests  []string `json:"seal_digests,omitempty"`
+	Tier         string   `json:"tier"`
+	Kernel       string   `json:"kernel"`
+	Command      []string `json:"command"`
+	Work         string   `json:"work"`
+	Mode         string   `json:"mode"`
+	Lifted       []string `json:"lifted,omitempty"` // preset denies that a file or flag lifted
+}
+
+// End is the closing record.
+type End struct {
+	Status    int               `json:"status"`
+	Signal    string            `json:"signal,omitempty"`
+	Stops     uint64            `json:"stops"`
+	Decisions uint64            `json:"decisions"`
+	Denials   uint64            `json:"denials"`
+	ByEvent   map[string]uint64 `json:"by_event,omitempty"`
+	Folded    uint64            `json:"folded"`
+	Lost      uint64            `json:"lost"`
+	WallMS    int64             `json:"wall_ms"`
+	TreeCPUMS int64             `json:"tree_cpu_ms"`
+	OwnCPUMS  int64             `json:"own_cpu_ms"`
+}
