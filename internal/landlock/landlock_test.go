@@ -178,6 +178,18 @@ func TestDomain(t *testing.T) {
 
 // TestCallerUnrestricted: a domain belongs to one thread; the rest of the process stays out.
 func TestCallerUnrestricted(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = []string{role + "=idle"}
+	hold, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = hold.Close(); _ = cmd.Wait() }()
+	outside := cmd.Process.Pid
+
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // ends with its thread
@@ -185,12 +197,16 @@ func TestCallerUnrestricted(t *testing.T) {
 			done <- err
 			return
 		}
+		if err := unix.Kill(outside, 0); err != nil {
+			done <- fmt.Errorf("kill before the domain: %w", err)
+			return
+		}
 		if err := RestrictScoped(Signal); err != nil {
 			done <- err
 			return
 		}
-		if err := unix.Kill(os.Getppid(), 0); err != unix.EPERM { //nolint:errorlint // a bare errno is asserted
-			done <- fmt.Errorf("kill of the parent in the domain: %v, want EPERM", err)
+		if err := unix.Kill(outside, 0); !errors.Is(err, unix.EPERM) {
+			done <- fmt.Errorf("kill from the domain: %w, want EPERM", err)
 			return
 		}
 		done <- nil
@@ -198,8 +214,8 @@ func TestCallerUnrestricted(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Kill(os.Getppid(), 0); err != nil {
-		t.Errorf("kill of the parent from another thread: %v, want success", err)
+	if err := unix.Kill(outside, 0); err != nil {
+		t.Errorf("kill from another thread: %v, want success", err)
 	}
 }
 
