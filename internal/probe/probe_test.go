@@ -111,9 +111,6 @@ func TestHere(t *testing.T) {
 		if r.OK != want {
 			t.Errorf("%s: ok = %v, want %v: %s", p.Name, r.OK, want, r.Sentence())
 		}
-		if !r.OK == p.Required {
-			t.Errorf("%s is required", p.Name)
-		}
 	}
 }
 
@@ -357,7 +354,7 @@ func TestNoLeak(t *testing.T) {
 	for range 3 {
 		run()
 	}
-	if got := openFiles(t); got != fds {
+	if got := openFiles(t); got > fds { // fewer: what earlier tests left to the collector
 		t.Errorf("%d descriptors, before %d", got, fds)
 	}
 	if got := runtime.NumGoroutine(); got > goroutines {
