@@ -29,7 +29,35 @@ type Request struct {
 	// Program is true when Access has Exec and File is the program or script that was
 	// asked for; false for a #! interpreter or ELF loader that follows from it.
 	Program bool
+	// Loader is true when Program is false and File is the ELF loader (PT_INTERP) of a
+	// program that may be executed: it needs no entry of its own in a closed exec list.
+	Loader bool
+	// First marks the exec of CMD itself and what follows from it (its interpreter and
+	// loader), which --no-exec lets pass.
+	First bool
+	// Act tells the acts apart for which the access alone does not decide.
+	Act Act
+	// NodeType is the S_IFMT part of the mode of mknod; 0 for every other act.
+	NodeType uint32
 }
+
+// Act is the kind of act behind a Request, where rules care: who may take the name of a
+// write root, which mkdir is granted above one, and what a rename would carry along.
+type Act uint8
+
+// The acts. ActOther is everything that needs no telling apart: open (O_CREAT and
+// O_TMPFILE included), truncate, unlink, rmdir, chmod, chown, utimensat, exec, mmap.
+const (
+	ActOther        Act = iota
+	ActMkdir            // mkdir, mkdirat
+	ActMknod            // mknod, mknodat; set NodeType
+	ActSymlink          // the new name of symlink, symlinkat
+	ActLinkSource       // the old name of link, linkat
+	ActLinkTarget       // the new name of link, linkat
+	ActRenameSource     // the old name of rename, renameat, renameat2
+	ActRenameTarget     // the new name of rename, renameat, renameat2
+	ActExchange         // both names of renameat2 with RENAME_EXCHANGE
+)
 
 // Inode identifies a file system object for the run.
 type Inode struct{ Dev, Ino uint64 }
@@ -70,6 +98,13 @@ type File struct {
 	Made bool
 	// Owner is set for paths below /proc/PID.
 	Owner Owner
+	// Via is the owner of the /proc/PID whose magic link (fd/N, root, cwd, exe, ns/*) was
+	// followed on the way here; OwnerNone if none was.
+	Via Owner
+	// KernelFS: the object lives on a file system of kernel knobs other than a process's
+	// own /proc/PID: sysfs, cgroup, debugfs, tracefs, securityfs, efivarfs, bpf, procfs.
+	// Paths below /proc and /sys need no such mark.
+	KernelFS bool
 	// OwnPTY: a /dev/pts entry that a tracee has as its controlling terminal, as one of
 	// its descriptors, or opened through ptmx in this run.
 	OwnPTY bool
