@@ -85,11 +85,10 @@ func dropPerfmon() error {
 }
 
 func errnoWord(err error) string {
-	var errno syscall.Errno
-	switch {
-	case err == nil:
+	if err == nil {
 		return "ok"
-	case errors.As(err, &errno):
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return unix.ErrnoName(errno)
 	}
 	return err.Error()

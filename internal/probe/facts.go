@@ -188,8 +188,7 @@ func atLeast(release, want string) bool {
 
 // errnoName gives the kernel's name of an errno, or the text of another error.
 func errnoName(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		if name := unix.ErrnoName(errno); name != "" {
 			return name
 		}
