@@ -67,10 +67,12 @@ type Object struct {
 	Stat   unix.Stat_t
 	// FD is an O_PATH descriptor of the object, -1 if it does not exist.
 	FD int
-	// Parent is an O_PATH descriptor of the directory that holds Name, -1 if the object
-	// was reached without one (a magic link, "/", an empty path).
+	// Parent is an O_PATH descriptor of the directory that holds Name. It is there for
+	// Entry (but not with LastDot) and for an object that does not exist, else -1: whoever
+	// only looks at an object needs no parent, and saves two system calls.
 	Parent int
-	Name   string
+	// Name is the last component of Path; with LastDot it is ".", ".." or "/" as written.
+	Name string
 	// Errno is the kernel's answer for a path that does not lead to an object (and the
 	// flags do not let it be absent): ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES, EBADF,
 	// EXDEV …; 0 otherwise. When it is not 0, Path is the canonical path as far as it could
@@ -80,9 +82,11 @@ type Object struct {
 	// Hops are the absolute paths of the symbolic links that were followed, in order,
 	// each as canonical-parent/name.
 	Hops []string
-	// Magic, HeldFlags: the last magic link that was followed and, for MagicFD, the owner
-	// task (MagicPID), the descriptor number and the open flags (from fdinfo) of the
-	// descriptor it stands for.
+	// Magic says that the object is what a magic link stands for. It is MagicNone when the
+	// walk went on below the link (/proc/self/cwd/x): the object then has an ordinary name,
+	// and the rights of the descriptor say nothing about it; Hops names the link all the
+	// same. For MagicFD: the owner task (MagicPID), the descriptor number and the open flags
+	// (from fdinfo) of the descriptor.
 	Magic     Magic
 	MagicPID  int
 	MagicFD   int
@@ -90,10 +94,25 @@ type Object struct {
 	// ProcPID is the N of a canonical path /proc/N/… (any proc file system), 0 otherwise.
 	ProcPID int
 	// Nameless: no name in the file system; NamelessKind is then "pipe", "socket",
-	// "memfd", "anon_inode", "deleted", "unreachable".
+	// "memfd", "anon_inode", "ns", "deleted", "unreachable" or another word that the kernel
+	// puts before ":[" (pidfd). "unreachable" is a detached mount, another mount name
+	// space, a place under a newer mount, or a name longer than PATH_MAX.
 	Nameless     bool
 	NamelessKind string
 	// Slash: the path ended in "/", so a directory is meant. LastDot: see Entry.
 	Slash   bool
 	LastDot bool
+
+	open bool // a zero Object must not close descriptor 0
+}
+
+// Close closes the descriptors of the object; the other fields stay.
+func (o *Object) Close() {
+	if !o.open {
+		return
+	}
+	o.open = false
+	closeFD(o.FD)
+	closeFD(o.Parent)
+	o.FD, o.Parent = -1, -1
 }

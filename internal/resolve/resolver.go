@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Resolver resolves paths, one at a time: it owns the buffers that spare the hot path its
+// allocations. Every goroutine needs its own; they share one view of /proc.
+type Resolver struct {
+	calls
+	view *procView
+	walk walk
+}
+
+// New gives a Resolver. It fails where paths cannot be resolved at all: no /proc of our
+// pid name space, or a kernel without openat2 (before 5.6).
+func New() (*Resolver, error) {
+	view, err := openView()
+	if err != nil {
+		return nil, err
+	}
+	return &Resolver{view: view}, nil
+}
+
+var pool sync.Pool
+
+// Resolve is Resolver.Resolve for callers that do not keep a Resolver and an Object.
+func Resolve(t Task, dirfd int, path string, f Flags) (*Object, error) {
+	r, ok := pool.Get().(*Resolver)
+	if !ok {
+		var err error
+		if r, err = New(); err != nil {
+			return nil, err
+		}
+	}
+	defer pool.Put(r)
+	o := new(Object)
+	if err := r.Resolve(o, t, dirfd, path, f); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Resolve finds what path means to task t and fills o, which must be new or closed; Close
+// it afterwards. dirfd is AT_FDCWD or a descriptor of the task. The kernel's refusals are
+// o.Errno. An error means that ptguard itself failed (no descriptors left, the task is
+// gone, its directory cannot be opened): nothing is known about the path, o is empty, and
+// the call has to be refused.
+func (r *Resolver) Resolve(o *Object, t Task, dirfd int, path string, f Flags) error {
+	*o = Object{FD: -1, Parent: -1, open: true, Slash: strings.HasSuffix(path, "/")}
+	w := &r.walk
+	*w = walk{Resolver: r, o: o, task: t, flags: f, cur: -1, base: -1, rest: w.rest[:0]}
+	err := w.run(dirfd, path)
+	w.setCur(-1)
+	if w.base != w.view.root {
+		closeFD(w.base)
+	}
+	clear(w.rest[:cap(w.rest)])
+	w.o = nil
+	if err != nil {
+		o.Close()
+		*o = Object{FD: -1, Parent: -1}
+		return fmt.Errorf("resolve path of tid %d: %w", t.TID, err)
+	}
+	return nil
+}
+
+func (w *walk) run(dirfd int, path string) error {
+	// The order is getname's, then path_init's.
+	switch {
+	case strings.IndexByte(path, 0) >= 0:
+		return errors.New("path holds a NUL byte")
+	case len(path) >= pathMax:
+		return w.refuse(unix.ENAMETOOLONG, path)
+	case path == "" && w.flags&EmptyPath == 0:
+		return w.refuse(unix.ENOENT, path)
+	}
+	if done, err := w.start(dirfd, path); done || err != nil {
+		return err
+	}
+	if path == "" {
+		fd := w.cur
+		w.cur = -1
+		return w.reached(fd)
+	}
+	w.rest = append(w.rest, path)
+	w.fresh = true
+	return w.steps()
+}
+
+// start opens the directory where the walk begins; done means that the answer is already
+// in the object.
+func (w *walk) start(dirfd int, path string) (done bool, err error) {
+	scoped := w.flags & (Beneath | InRoot)
+	if strings.HasPrefix(path, "/") && w.flags&InRoot == 0 {
+		if scoped != 0 {
+			return true, w.refuse(unix.EXDEV, path)
+		}
+		w.cur, w.rooted = w.view.root, true
+		return false, nil
+	}
+	var flags uint64 = unix.O_DIRECTORY
+	if path == "" {
+		flags = 0
+	}
+	link := w.view.taskDir(w.task.TID, dirfd)
+	if link == "" { // no descriptor number
+		return true, w.refuse(unix.EBADF, path)
+	}
+	fd, errno := w.openat(w.view.proc, link, flags, 0)
+	switch {
+	case errno == 0:
+	case errno == unix.ENOTDIR:
+		return true, w.refuse(unix.ENOTDIR, path)
+	case errno == unix.ENOENT && dirfd != unix.AT_FDCWD && w.alive():
+		return true, w.refuse(unix.EBADF, path)
+	default:
+		return false, fmt.Errorf("open /proc/%s: %w", link, errno)
+	}
+	w.cur = fd
+	w.unsure = true
+	if scoped != 0 {
+		w.rooted = true
+		if w.base, errno = w.openat(fd, ".", unix.O_DIRECTORY, 0); errno != 0 {
+			return true, w.fail(errno)
+		}
+	}
+	return false, nil
+}
+
+// alive says whether the task still has a descriptor table.
+func (w *walk) alive() bool {
+	var st unix.Stat_t
+	return w.fstatat(w.view.proc, strconv.Itoa(w.task.TID)+"/fd", &st) == 0
+}
+
+// refuse makes errno the kernel's answer for path.
+func (w *walk) refuse(errno syscall.Errno, path string) error {
+	o := w.o
+	o.Close()
+	*o = Object{FD: -1, Parent: -1, Errno: errno, Path: path, Hops: o.Hops, Slash: o.Slash}
+	return nil
+}
+
+// fail makes errno the answer at the component that the walk stands before, unless it is
+// no answer about the path but a want of our own.
+func (w *walk) fail(errno syscall.Errno) error {
+	switch errno {
+	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS, unix.EFAULT, unix.EBADF:
+		return fmt.Errorf("open component: %w", errno)
+	}
+	return w.refuse(errno, w.sofar())
+}
