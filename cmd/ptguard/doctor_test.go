@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"ptguard/internal/probe"
+)
+
+// answers are probes that showed these results.
+func answers(landlock bool, required bool) []probe.Probe {
+	as := func(r probe.Result) func() probe.Result { return func() probe.Result { return r } }
+	ptrace := probe.Result{OK: true, Detail: "seized"}
+	if !required {
+		ptrace = probe.Result{Detail: "ptrace is refused (Yama ptrace_scope=3)", Fix: "boot with 1"}
+	}
+	scope := probe.Result{OK: true, Detail: "ABI 7"}
+	if !landlock {
+		scope = probe.Result{Detail: "ABI 4 has no scopes", Fix: "needs Linux 6.12 or later"}
+	}
+	return []probe.Probe{
+		{Name: "ptrace", Use: "stops the tree", Since: "3.8", Required: true, Try: as(ptrace)},
+		{Name: "landlock-signal", Use: "keeps signals inside", Since: "6.12", Try: as(scope)},
+		{Name: "cap-sys-ptrace", Use: "follows another user", Try: as(probe.Result{OK: true})},
+	}
+}
+
+func TestDoctorReport(t *testing.T) {
+	for _, tc := range []struct {
+		name               string
+		landlock, required bool
+		colour             bool
+		want               string
+	}{
+		{"all", true, true, false, `
+  ok  ptrace           3.8+   stops the tree
+  ok  landlock-signal  6.12+  keeps signals inside
+  ok  cap-sys-ptrace   any    follows another user
+
+active in a run:
+  check-then-continue: arguments are read at the stop and the call continues; a hostile thread can change them in between (race-free arrives with the argument slot of a later version)
+  Landlock signal scope: the tree can signal nothing outside itself
+
+guarded runs are possible
+`},
+		{"colour", false, true, true, "\n  \x1b[32mok\x1b[0m                    ptrace           3.8+   stops the tree\n" +
+			"  \x1b[33mmissing (not needed)\x1b[0m  landlock-signal  6.12+  keeps signals inside\n" +
+			"      ABI 4 has no scopes: needs Linux 6.12 or later\n" +
+			"  \x1b[32mok\x1b[0m                    cap-sys-ptrace   any    follows another user\n" + `
+active in a run:
+  check-then-continue: arguments are read at the stop and the call continues; a hostile thread can change them in between (race-free arrives with the argument slot of a later version)
+  no Landlock signal scope: the tree can signal other processes of its user
+
+guarded runs are possible
+`},
+		{"refused", true, false, false, `
+  missing  ptrace           3.8+   stops the tree
+      ptrace is refused (Yama ptrace_scope=3): boot with 1
+  ok       landlock-signal  6.12+  keeps signals inside
+  ok       cap-sys-ptrace   any    follows another user
+
+active in a run:
+  nothing: no guarded run is possible here
+`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := examine(answers(tc.landlock, tc.required))
+			var b strings.Builder
+			if err := r.write(&b, tc.colour); err != nil {
+				t.Fatal(err)
+			}
+			_, got, _ := strings.Cut(b.String(), "\n")
+			if got != tc.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tc.want)
+			}
+			if r.Possible != tc.required || r.SignalScope != tc.landlock {
+				t.Errorf("possible %v, scope %v", r.Possible, r.SignalScope)
+			}
+		})
+	}
+}
+
+func TestDoctorStatus(t *testing.T) {
+	err := error(noRunsError{examine(answers(true, false)).reason()})
+	if want := "no guarded run is possible here: ptrace is refused (Yama ptrace_scope=3): boot with 1"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	var coder kong.ExitCoder
+	if !errors.As(err, &coder) || coder.ExitCode() != 1 {
+		t.Errorf("%v does not make kong exit with 1", err)
+	}
+}
+
+func TestDoctorJSON(t *testing.T) {
+	out, err := json.Marshal(examine(answers(true, false)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Version, Kernel, Arch, Tier string
+		Possible                    *bool
+		Scope                       bool `json:"landlock_signal_scope"`
+		Probes                      []struct {
+			Name, Since, Detail, Fix string
+			Required, OK             bool
+		}
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Version != "0.1.0-dev" || got.Kernel == "" || got.Tier != "check-then-continue" || got.Possible == nil || *got.Possible || !got.Scope || len(got.Probes) != 3 {
+		t.Errorf("%s", out)
+	}
+	if p := got.Probes[0]; p.Name != "ptrace" || p.Since != "3.8" || !p.Required || p.OK || p.Fix != "boot with 1" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestVersionLine(t *testing.T) {
+	commit := &debug.BuildInfo{Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"},
+		{Key: "vcs.time", Value: "2026-11-29T19:04:00Z"},
+		{Key: "vcs.modified", Value: "true"},
+	}}
+	for want, info := range map[string]*debug.BuildInfo{
+		"ptguard 0.1.0-dev (commit 0123456789ab, 2026-11-29T19:04:00Z, modified) go": commit,
+		"ptguard 0.1.0-dev go":          {Main: debug.Module{Version: "(devel)"}},
+		"ptguard 0.1.0-dev (v0.1.0) go": {Main: debug.Module{Version: "v0.1.0"}},
+	} {
+		if got := versionLine(info); !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q…", got, want)
+		}
+	}
+	if got := versionLine(nil); !strings.HasPrefix(got, "ptguard 0.1.0-dev go") || !strings.Contains(got, " linux/") {
+		t.Errorf("got %q", got)
+	}
+}
