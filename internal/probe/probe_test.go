@@ -280,6 +280,23 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// TestExplain: on this machine nothing refuses these calls, so only the errno is told.
+func TestExplain(t *testing.T) {
+	for call, want := range map[string]string{
+		"ptrace":           "ptrace is refused (EPERM): look for a security module or sandbox that forbids ptrace",
+		"seccomp":          "seccomp(2) is refused (EPERM): look for a security module or sandbox that forbids it",
+		"process_vm_readv": "process_vm_readv is refused (EPERM): look for a security module, a sandbox or a kernel built without it",
+		"close_range":      "close_range is refused (EPERM): look for a security module, a sandbox or a kernel built without it",
+	} {
+		if got := Explain(call, fmt.Errorf("launch: %w", unix.EPERM)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if Tracer() != 0 {
+		t.Errorf("traced by %d", Tracer())
+	}
+}
+
 func TestAtLeast(t *testing.T) {
 	for _, tc := range []struct {
 		release, want string
