@@ -54,19 +54,7 @@ func (w *walk) entry(fd int, name string) error {
 	return w.ofProcess(fd, &o.Stat)
 }
 
-// absent completes the object with a name that is not in cur.
-func (w *walk) absent(name string) error {
-	if err := w.inParent(name); err != nil {
-		return err
-	}
-	// No name can be made in a removed directory or in proc.
-	if w.o.NamelessKind == "deleted" || w.onProc(w.cur, &w.st) {
-		return w.fail(unix.ENOENT)
-	}
-	return nil
-}
-
-// inParent makes cur the object's parent and name its name; st is then the parent's.
+// inParent makes cur the object's parent and name its name, present or absent.
 func (w *walk) inParent(name string) error {
 	o := w.o
 	if errno := fstat(w.cur, &w.st); errno != 0 {
@@ -75,9 +63,17 @@ func (w *walk) inParent(name string) error {
 	if err := w.identify(w.cur, &w.st); err != nil {
 		return err
 	}
-	var errno syscall.Errno
-	if o.Parent, errno = w.openat(w.cur, ".", unix.O_DIRECTORY, 0); errno != 0 {
-		return w.fail(errno)
+	// No name can be made in a removed directory or in proc.
+	if !o.Exists && (o.NamelessKind == "deleted" || w.onProc(w.cur, &w.st)) {
+		return w.fail(unix.ENOENT)
+	}
+	if w.cur == w.view.root {
+		var errno syscall.Errno
+		if o.Parent, errno = w.openat(w.cur, ".", unix.O_DIRECTORY, 0); errno != 0 {
+			return w.fail(errno)
+		}
+	} else {
+		o.Parent, w.cur = w.cur, -1
 	}
 	o.Magic, o.MagicPID, o.MagicFD, o.HeldFlags = MagicNone, 0, 0, 0
 	o.Name = name
@@ -175,16 +171,38 @@ func kindOf(text []byte) string {
 	return string(kind)
 }
 
-// sofar is the name of cur with the rest of the walk behind it. "//" and "." vanish; ".."
-// stays, for the kernel did not get there.
-func (w *walk) sofar() string {
+// place is the name of cur for hops and refused paths: with its old name if it has been
+// removed, "" if it never had one.
+func (w *walk) place() string {
+	if w.cur == w.view.root {
+		return "/"
+	}
 	text, errno := w.text(w.cur)
 	if errno != 0 || len(text) == 0 || text[0] != '/' {
-		text = nil
+		return ""
 	}
-	path := bytes.TrimSuffix(text, []byte(deletedSuffix))
-	if len(path) == 1 {
-		path = nil
+	path := string(text)
+	if old, gone := strings.CutSuffix(path, deletedSuffix); gone {
+		var st unix.Stat_t
+		if errno := fstat(w.cur, &st); errno != 0 {
+			return ""
+		}
+		if proof, err := w.leadsTo(path, w.cur, &st); err != nil || !proof {
+			return old
+		}
+	}
+	return path
+}
+
+// sofar is the name of cur with the rest of the walk behind it. "//" and "." vanish; ".."
+// stays, for the kernel did not get there. It is "" if cur has no name.
+func (w *walk) sofar() string {
+	path := w.place()
+	if path == "" {
+		return ""
+	}
+	if path == "/" {
+		path = ""
 	}
 	b := make([]byte, 0, len(path)+64)
 	b = append(b, path...)

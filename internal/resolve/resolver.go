@@ -19,6 +19,9 @@ type Resolver struct {
 	calls
 	view *procView
 	walk walk
+	// rootLinks are links that were met in "/" (lib, bin). It is a hint where a leap would
+	// fail, and costs a few steps if it is out of date.
+	rootLinks map[string]bool
 }
 
 // New gives a Resolver. It fails where paths cannot be resolved at all: no /proc of our
@@ -28,7 +31,7 @@ func New() (*Resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Resolver{view: view}, nil
+	return &Resolver{view: view, rootLinks: map[string]bool{}}, nil
 }
 
 var pool sync.Pool

@@ -25,14 +25,15 @@ const (
 // could be longer than PATH_MAX where the kernel has no trouble.
 type walk struct {
 	*Resolver
-	o     *Object
-	task  Task
-	flags Flags
-	cur   int
-	base  int // the root of Beneath and InRoot, -1 without them
-	rest  []string
-	links int
-	fresh bool // rest is new: worth one openat2 over all of it
+	o      *Object
+	task   Task
+	flags  Flags
+	cur    int
+	base   int // the root of Beneath and InRoot, -1 without them
+	rest   []string
+	links  int
+	atLink bool // the last component, next in turn, is very likely a link
+	fresh  bool // rest is new: worth one openat2 over all of it
 	// unsure: the walk began at, or jumped to, a descriptor of the tracee. The kernel's
 	// name of what it finds may then not lead back there.
 	unsure  bool
@@ -68,6 +69,11 @@ func cutName(rest string) (name, after string) {
 		return rest[:i], rest[i:]
 	}
 	return rest, ""
+}
+
+func firstName(rest string) string {
+	name, _ := cutName(rest)
+	return name
 }
 
 // cutLast splits off the last component with the slashes behind it.
@@ -123,6 +129,9 @@ func (w *walk) leap(rest string) int {
 	if w.base >= 0 || w.flags&NoXDev != 0 {
 		return -1 // ".." has to be looked at
 	}
+	if w.cur == w.view.root && w.rootLinks[firstName(rest)] {
+		return -1
+	}
 	const resolve = noLinks
 	if len(w.rest) > 1 {
 		if strings.IndexByte(rest, '/') < 0 {
@@ -135,6 +144,7 @@ func (w *walk) leap(rest string) int {
 		return -1
 	}
 	slash := rest[len(rest)-1] == '/'
+	linked := false
 	if w.flags&Entry == 0 && (w.flags&MayCreate == 0 || !slash) {
 		var flags uint64
 		if !w.follows() {
@@ -145,15 +155,21 @@ func (w *walk) leap(rest string) int {
 			w.mustDir = w.mustDir || slash
 			return fd
 		}
-		if errno != unix.ENOENT {
+		if errno != unix.ENOENT && errno != unix.ELOOP {
 			return -1
 		}
+		linked = errno == unix.ELOOP && w.follows()
 	}
-	if dir, last := cutLast(rest); dir != "" {
-		if fd, errno := w.openat(w.cur, dir, unix.O_DIRECTORY, resolve); errno == 0 {
-			w.enter(fd, last)
+	// Most often it is the last component that is absent, or a link.
+	dir, last := cutLast(rest)
+	if dir != "" {
+		fd, errno := w.openat(w.cur, dir, unix.O_DIRECTORY, resolve)
+		if errno != 0 {
+			return -1
 		}
+		w.enter(fd, last)
 	}
+	w.atLink = linked
 	return -1
 }
 
@@ -194,9 +210,15 @@ func (w *walk) component(name, after string, last bool) (done bool, err error) {
 		}
 		w.mustDir = true
 	}
+	if w.atLink {
+		w.atLink = false
+		if text, errno := w.readlinkat(w.cur, name); errno == 0 {
+			return w.link(name, after, string(text), true)
+		}
+	}
 	fd, errno := w.step(name, 0)
 	if errno == unix.ENOENT && w.flags&(Entry|MayCreate) != 0 {
-		return true, w.absent(name)
+		return true, w.inParent(name)
 	}
 	if errno != 0 {
 		return true, w.fail(errno)
@@ -293,8 +315,10 @@ func (w *walk) link(name, after, text string, last bool) (done bool, err error) 
 			return true, w.fail(errno)
 		}
 	}
-	dir, _ := w.text(w.cur)
-	hop := join(string(dir), name)
+	hop := join(w.place(), name)
+	if w.cur == w.view.root && len(w.rootLinks) < 64 {
+		w.rootLinks[strings.Clone(name)] = true
+	}
 	if magic {
 		return w.jump(hop, name, after, last)
 	}
