@@ -11,6 +11,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -61,11 +62,12 @@ func All() []Probe {
 		{"ptrace", "stops the tree at its calls; it dies with ptguard (EXITKILL)", "3.8", true, ptrace},
 		{"seccomp-trace", "chooses the calls that stop, and skips a refused one", "4.8", true, seccompTrace},
 		{"syscall-info", "reads the call at a stop (PTRACE_GET_SYSCALL_INFO)", "5.3", true, syscallInfo},
+		{"close_range", "keeps ptguard's and inherited descriptors out of the tree (CLOSE_RANGE_CLOEXEC)", "5.11", true, closeRange},
 		{"process_vm_readv", "reads paths and addresses from the tree's memory", "3.2", true, vmReadv},
-		{"openat2", "follows a path in one call", "5.6", false, openat2},
+		{"openat2", "follows a path as the tree's process would", "5.6", true, openat2},
 		{"landlock-signal", "keeps signals inside the tree, below ptrace", "6.12", false, landlockSignal},
 		{"mseal", "pins memory that a later version keeps arguments in", "6.10", false, mseal},
-		{"pidfd_getfd", "takes a descriptor of the tree; never needed", "5.6", false, pidfdGetfd},
+		{"pidfd_getfd", "tells TCP from UDP; without it only rules that name neither allow", "5.6", false, pidfdGetfd},
 		{"cap-sys-ptrace", "follows a tree that changes its user", "", false, capSysPtrace},
 	}
 }
@@ -122,6 +124,30 @@ func openat2() Result {
 		return Result{Detail: fmt.Sprintf("openat2 followed a link under RESOLVE_NO_SYMLINKS (%v)", err)}
 	}
 	return ok("RESOLVE_NO_SYMLINKS stopped at a link")
+}
+
+// closeRange marks a descriptor close-on-exec by its number.
+func closeRange() Result {
+	null, err := os.OpenFile(os.DevNull, os.O_RDONLY, 0)
+	if err != nil {
+		return Result{Detail: err.Error(), Fix: "make /dev/null readable"}
+	}
+	defer func() { _ = null.Close() }()
+	fd, err := unix.FcntlInt(null.Fd(), unix.F_DUPFD, 3) // without close-on-exec
+	if err != nil {
+		return Result{Detail: fmt.Sprintf("a descriptor cannot be copied (%s)", errnoName(err))}
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := unix.CloseRange(uint(fd), uint(fd), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		if errors.Is(err, unix.EINVAL) {
+			err = unix.ENOSYS // Linux 5.9 and 5.10 do not know the flag
+		}
+		return readFacts().withheld("close_range", "5.11", err)
+	}
+	if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
+		return Result{Detail: "close_range did not mark a descriptor close-on-exec"}
+	}
+	return ok("a descriptor was marked close-on-exec")
 }
 
 // landlockSignal has a child restrict itself and signal us.

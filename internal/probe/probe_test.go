@@ -153,6 +153,9 @@ func TestRefused(t *testing.T) {
 		{"openat2", unix.SYS_OPENAT2, unix.ENOSYS, map[string]string{
 			"openat2": "openat2 is refused by the container's seccomp profile (ENOSYS): run it with --security-opt seccomp=PROFILE where PROFILE allows openat2",
 		}},
+		{"close_range", unix.SYS_CLOSE_RANGE, unix.EPERM, map[string]string{
+			"close_range": "close_range is refused by the container's seccomp profile (EPERM): run it with --security-opt seccomp=PROFILE where PROFILE allows close_range",
+		}},
 		{"pidfd_getfd", unix.SYS_PIDFD_GETFD, unix.EPERM, map[string]string{
 			"pidfd_getfd": "pidfd_getfd is refused by the container's seccomp profile (EPERM)",
 		}},
