@@ -18,13 +18,14 @@ const maxLine = 16 << 20
 
 // Reader reads a trace, plain or gzip, line by line in constant memory.
 type Reader struct {
-	in   *bufio.Reader
-	gzip bool
-	line int
-	long []byte // of a line longer than in's buffer
-	raw  []byte
-	rec  Record
-	err  error // sticky end
+	in    *bufio.Reader
+	gzip  bool
+	line  int
+	long  []byte // of a line longer than in's buffer
+	raw   []byte
+	rec   Record
+	quick decoder
+	err   error // sticky end
 }
 
 // LineError is a line that is no record. The Reader goes on with the next one.
@@ -80,6 +81,10 @@ func (r *Reader) Next() (*Record, error) {
 		if text[0] != '{' {
 			err = errors.New("no JSON object")
 		} else {
+			if r.quick.decode(text, &r.rec) {
+				return &r.rec, nil
+			}
+			r.rec = Record{}
 			err = json.Unmarshal(text, &r.rec)
 		}
 		if err != nil {

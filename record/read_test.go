@@ -127,9 +127,6 @@ func TestRoundTrip(t *testing.T) {
 // A million records: seconds, and memory that does not grow with them.
 func TestReadMillion(t *testing.T) {
 	n := 1_000_000
-	if testing.Short() {
-		n = 100_000
-	}
 	line := AppendLine(nil, denial("/etc/hosts"))
 	pr, pw := io.Pipe()
 	go func() {

@@ -4,6 +4,7 @@ package record
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -75,8 +77,18 @@ const tableBatch = 500
 
 var tableHead = []string{"SEQ", "TIME", "VERDICT", "ACCESS", "OBJECT", "PROGRAM", "SYSCALL", "TIMES", "RULE", "REASON"}
 
+// giveUp lists the columns that a narrow terminal does without, first to go first.
+var giveUp = []int{8, 1, 6, 9} // RULE TIME SYSCALL REASON
+
+// Widths: of the widest cell that sets a column's width, and what REASON needs to be of use.
+const (
+	cellWidth   = 60
+	reasonWidth = 20
+)
+
 // NewTable returns a Renderer of aligned columns. width is that of the terminal in
-// columns: longer lines are cut. 0 keeps them whole.
+// columns: columns that do not fit are left out, lines still too long are cut. 0 keeps
+// everything.
 func NewTable(w io.Writer, width int) Renderer {
 	return &table{w: bufio.NewWriterSize(w, 64<<10), width: width}
 }
@@ -84,8 +96,8 @@ func NewTable(w io.Writer, width int) Renderer {
 type table struct {
 	w      *bufio.Writer
 	width  int
-	rows   [][]string // held back; nil once widths are known
-	widths []int
+	rows   [][]string // held back until widths are known
+	widths []int      // -1 for a column left out
 	line   []byte
 }
 
@@ -107,7 +119,12 @@ func (t *table) release() error {
 	t.widths = make([]int, len(tableHead))
 	for _, row := range rows {
 		for i, cell := range row {
-			t.widths[i] = max(t.widths[i], min(utf8.RuneCountInString(cell), 60))
+			t.widths[i] = max(t.widths[i], min(columns(cell), cellWidth))
+		}
+	}
+	for _, i := range giveUp {
+		if t.width > 0 && t.need() > t.width {
+			t.widths[i] = -1
 		}
 	}
 	for _, row := range rows {
@@ -118,21 +135,87 @@ func (t *table) release() error {
 	return nil
 }
 
+// need is how wide a line is at least.
+func (t *table) need() int {
+	sum := -2
+	for i, w := range t.widths {
+		if i == len(t.widths)-1 {
+			w = min(w, reasonWidth)
+		}
+		if w >= 0 {
+			sum += w + 2
+		}
+	}
+	return sum
+}
+
 func (t *table) print(row []string) error {
 	b := t.line[:0]
 	for i, cell := range row {
+		if t.widths[i] < 0 {
+			continue
+		}
 		b = append(b, cell...)
-		for n := utf8.RuneCountInString(cell); n < t.widths[i]+2; n++ {
+		for n := columns(cell); n < t.widths[i]+2; n++ {
 			b = append(b, ' ')
 		}
 	}
-	line := strings.TrimRight(string(b), " ")
-	if t.width > 0 && utf8.RuneCountInString(line) > t.width {
-		line = string([]rune(line)[:t.width-1]) + "…"
+	b = bytes.TrimRight(b, " ")
+	if t.width > 0 {
+		b = cutColumns(b, t.width)
 	}
-	t.line = append(append(b[:0], line...), '\n')
+	t.line = append(b, '\n')
 	_, err := t.w.Write(t.line)
 	return err
+}
+
+// cutColumns shortens a line to width columns; an ellipsis is the last of them.
+func cutColumns(line []byte, width int) []byte {
+	sum, keep := 0, 0
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		if sum += runeColumns(r); sum > width {
+			return append(line[:keep], "…"...)
+		}
+		if i += size; sum < width {
+			keep = i
+		}
+	}
+	return line
+}
+
+// wide has the characters that take two columns of a terminal: W and F of Unicode's
+// EastAsianWidth, blocks at a time.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x1100, Hi: 0x115f, Stride: 1}, {Lo: 0x2e80, Hi: 0x303e, Stride: 1}, {Lo: 0x3041, Hi: 0xa4cf, Stride: 1},
+		{Lo: 0xa960, Hi: 0xa97c, Stride: 1}, {Lo: 0xac00, Hi: 0xd7a3, Stride: 1}, {Lo: 0xf900, Hi: 0xfaff, Stride: 1},
+		{Lo: 0xfe30, Hi: 0xfe6f, Stride: 1}, {Lo: 0xff01, Hi: 0xff60, Stride: 1}, {Lo: 0xffe0, Hi: 0xffe6, Stride: 1},
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x16fe0, Hi: 0x18cff, Stride: 1}, {Lo: 0x1b000, Hi: 0x1b2ff, Stride: 1}, {Lo: 0x1f300, Hi: 0x1f64f, Stride: 1},
+		{Lo: 0x1f680, Hi: 0x1f6ff, Stride: 1}, {Lo: 0x1f900, Hi: 0x1faff, Stride: 1}, {Lo: 0x20000, Hi: 0x3fffd, Stride: 1},
+	},
+}
+
+func runeColumns(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+func columns(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
 }
 
 func (t *table) Close() error {
