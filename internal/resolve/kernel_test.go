@@ -428,7 +428,7 @@ func countFDs(t testing.TB) int {
 }
 
 func FuzzResolve(f *testing.F) {
-	var w *world
+	w := newWorld(f, 4711)
 	for i, path := range []string{
 		"a", "a/../b/", "k40", "k41/", "l/./m//", "/proc/self/cwd/..", "/proc/thread-self/fd/7/x",
 		"\xff\xfe/new", "x (deleted)", "/dev/fd/8", long255 + "/..", long255 + "n",
@@ -442,9 +442,6 @@ func FuzzResolve(f *testing.F) {
 		}
 		if strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/proc/self/") && !strings.HasPrefix(path, "/proc/thread-self/") {
 			path = strings.TrimLeft(path, "/") // stay in the tree, for names are made
-		}
-		if w == nil {
-			w = newWorld(f, 4711)
 		}
 		w.t = t
 		dirfd := unix.AT_FDCWD

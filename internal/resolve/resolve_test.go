@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is a tree of one's own and a child with its cwd at the root of it.
+func place(t *testing.T) (*world, string) {
+	t.Helper()
+	r, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{child: startChild(t), root: root, r: r}
+	w.do(request{Op: "chdir", Path: root})
+	return w, root
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/d/e", 0o755), os.WriteFile(root+"/d/f", nil, 0o644),
+		os.Symlink("d", root+"/l"), os.Symlink(root+"/l/e", root+"/m"), os.Symlink("../d/none", root+"/d/dangling"),
+		os.WriteFile(root+"/x (deleted)", nil, 0o644), unix.Mkfifo(root+"/fifo", 0o600))
+	for _, q := range []struct {
+		path  string
+		f     Flags
+		want  string
+		errno syscall.Errno
+		hops  []string
+	}{
+		{"d/f", 0, "/d/f", 0, nil},
+		{"./d//e/../f", 0, "/d/f", 0, nil},
+		{"l", 0, "/d", 0, []string{"/l"}},
+		{"l", NoFollow, "/l", 0, nil},
+		{"l/", NoFollow, "/d", 0, []string{"/l"}},
+		{"m/../f", 0, "/d/f", 0, []string{"/m", "/l"}},
+		{"m", Entry, "/m", 0, nil},
+		{"m/new/", Entry, "/d/e/new", 0, []string{"/m", "/l"}},
+		{"l/dangling", MayCreate, "/d/none", 0, []string{"/l", "/d/dangling"}},
+		{"l/dangling", 0, "/d/none", unix.ENOENT, []string{"/l", "/d/dangling"}},
+		{"l/dangling", NoFollow, "/d/dangling", 0, []string{"/l"}},
+		{"l/dangling", Entry, "/d/dangling", 0, []string{"/l"}},
+		{"d/f/", 0, "/d/f", unix.ENOTDIR, nil},
+		{"d/f/../../x", 0, "/d/f/../../x", unix.ENOTDIR, nil},
+		{"l/none/.//x/", 0, "/d/none/x", unix.ENOENT, []string{"/l"}},
+		{"d/new/", MayCreate, "/d/new", unix.EISDIR, nil},
+		{"x (deleted)", 0, "/x (deleted)", 0, nil},
+		{"x (deleted)/y", 0, "/x (deleted)/y", unix.ENOTDIR, nil},
+		{"fifo", 0, "/fifo", 0, nil},
+	} {
+		o := w.resolve(unix.AT_FDCWD, q.path, q.f)
+		var hops []string
+		for _, h := range q.hops {
+			hops = append(hops, root+h)
+		}
+		if o.Path != root+q.want || o.Errno != q.errno || !reflect.DeepEqual(o.Hops, hops) || o.Slash != strings.HasSuffix(q.path, "/") {
+			t.Errorf("%q %b: %q errno %v hops %q slash %v", q.path, q.f, o.Path, o.Errno, o.Hops, o.Slash)
+		}
+		o.Close()
+	}
+}
+
+// The lengths are those of path_resolution(7) and limits.h; the kernel is asked all the same.
+func TestLengths(t *testing.T) {
+	w, root := place(t)
+	must(t, os.Mkdir(root+"/a", 0o755), os.WriteFile(root+"/a/f", nil, 0o644),
+		os.Symlink(strings.Repeat("./", 2046)+"a", root+"/far")) // 4093 bytes of text
+	for _, f := range []Flags{0, NoFollow, Entry, MayCreate} {
+		for n := 4090; n <= 4098; n++ {
+			path := strings.Repeat("/", n-3) + "a/f"
+			path = "a" + path[1:]
+			if len(path) != n {
+				t.Fatal(len(path))
+			}
+			w.check(unix.AT_FDCWD, path, f)
+			o := w.resolve(unix.AT_FDCWD, path, f)
+			if tooLong := o.Errno == unix.ENAMETOOLONG; tooLong != (n > 4095) {
+				t.Errorf("length %d: errno %v", n, o.Errno)
+			}
+			o.Close()
+		}
+		for n := 254; n <= 257; n++ {
+			for _, format := range []string{"%s", "a/%s", "%s/x", "a/%s/", "none/%s", "far/%s"} {
+				path := fmt.Sprintf(format, strings.Repeat("y", n))
+				w.check(unix.AT_FDCWD, path, f)
+			}
+		}
+		w.check(unix.AT_FDCWD, "far/"+strings.Repeat("/", 4080)+"f", f) // longer than PATH_MAX together
+		w.check(unix.AT_FDCWD, "", f)
+	}
+}
+
+func TestLinkLimit(t *testing.T) {
+	w, root := place(t)
+	must(t, os.Mkdir(root+"/k0", 0o755), os.Symlink("loop", root+"/loop"))
+	for i := range 41 {
+		must(t, os.Symlink(fmt.Sprintf("k%d", i), fmt.Sprintf("%s/k%d", root, i+1)))
+	}
+	for path, want := range map[string]syscall.Errno{
+		"k40": 0, "k41": unix.ELOOP, "k40/.": 0, "k41/": unix.ELOOP, "k20/../k20": 0, "k20/../k21": unix.ELOOP,
+		"loop": unix.ELOOP, "/proc/self/cwd/k38": 0, "/proc/self/cwd/k39": unix.ELOOP,
+	} {
+		o := w.resolve(unix.AT_FDCWD, path, 0)
+		if o.Errno != want {
+			t.Errorf("%s: errno %v, want %v", path, o.Errno, want)
+		}
+		o.Close()
+		w.check(unix.AT_FDCWD, path, 0)
+	}
+}
+
+// Objects without a name say of what kind they are, and what the descriptor may do.
+func TestMagic(t *testing.T) {
+	w, root := place(t)
+	must(t, os.WriteFile(root+"/f", nil, 0o644), os.WriteFile(root+"/gone", nil, 0o644), os.Mkdir(root+"/d", 0o755),
+		os.WriteFile(root+"/real (deleted)", nil, 0o644), os.WriteFile(root+"/memfd:x (deleted)", nil, 0o644))
+	pid := w.main.TGID
+	for _, q := range []struct {
+		keep  request
+		path  string
+		kind  string
+		flags int
+	}{
+		{request{Op: "keep", Path: "f", Flags: unix.O_RDONLY}, root + "/f", "", unix.O_RDONLY},
+		{request{Op: "keep", Path: "f", Flags: unix.O_WRONLY | unix.O_APPEND}, root + "/f", "", unix.O_WRONLY | unix.O_APPEND},
+		{request{Op: "keep", Path: "f", Flags: unix.O_PATH}, root + "/f", "", unix.O_PATH},
+		{request{Op: "keep", Path: "d", Flags: unix.O_RDONLY | unix.O_DIRECTORY}, root + "/d", "", unix.O_DIRECTORY},
+		{request{Op: "keep", Path: "real (deleted)", Flags: unix.O_RDWR}, root + "/real (deleted)", "", unix.O_RDWR},
+		{request{Op: "keep", Path: "memfd:x (deleted)", Flags: unix.O_RDWR}, root + "/memfd:x (deleted)", "", unix.O_RDWR},
+		{request{Op: "keep", Path: "gone", Flags: unix.O_RDWR}, "", "deleted", unix.O_RDWR},
+		{request{Op: "keep", Path: ".", Flags: unix.O_RDWR | unix.O_TMPFILE}, "", "deleted", unix.O_RDWR | unix.O_DIRECTORY},
+		{request{Op: "pipe"}, "", "pipe", unix.O_RDONLY},
+		{request{Op: "socket"}, "", "socket", unix.O_RDWR},
+		{request{Op: "memfd", Path: "x"}, "", "memfd", unix.O_RDWR},
+		{request{Op: "eventfd"}, "", "anon_inode", unix.O_RDWR},
+		{request{Op: "keep", Path: "/proc/self/ns/mnt", Flags: unix.O_RDONLY}, "", "ns", unix.O_RDONLY},
+	} {
+		q.keep.Dirfd = unix.AT_FDCWD
+		fd := w.do(q.keep).FD
+		if q.keep.Path == "gone" {
+			must(t, os.Remove(root+"/gone"))
+		}
+		for _, link := range []string{"/proc/self/fd/%d", "/dev/fd/%d", "/proc/thread-self/fd/%d", fmt.Sprintf("/proc/%d/fd/%%d", pid), "/proc/self/cwd/../../../../proc/self/fd/%d"} {
+			path := fmt.Sprintf(link, fd)
+			o := w.resolve(unix.AT_FDCWD, path, 0)
+			held := o.HeldFlags &^ (unix.O_CLOEXEC | 0o100000) // the kernel adds O_LARGEFILE
+			held &^= unix.O_TMPFILE &^ unix.O_DIRECTORY
+			if o.Errno != 0 || o.Path != q.path || o.NamelessKind != q.kind || o.Nameless != (q.kind != "") ||
+				o.Magic != MagicFD || o.MagicPID != pid || o.MagicFD != fd || held != q.flags {
+				t.Errorf("%s %s: %+v", q.keep.Op, path, o)
+			}
+			if n := len(o.Hops); n == 0 || !strings.HasSuffix(o.Hops[n-1], fmt.Sprintf("/fd/%d", fd)) {
+				t.Errorf("%s: hops %q", path, o.Hops)
+			}
+			w.same(o, w.ask(request{Op: "stat", Dirfd: unix.AT_FDCWD, Path: path}), path)
+			o.Close()
+			for _, f := range []Flags{NoFollow, Directory, NoMagicLinks, NoXDev, Beneath, MayCreate} {
+				w.check(unix.AT_FDCWD, path, f)
+			}
+		}
+		w.check(fd, "", EmptyPath)
+		w.check(fd, "x", 0)
+	}
+	for path, want := range map[string]Magic{
+		"/proc/self/cwd": MagicOther, "/proc/self/root": MagicOther, "/proc/self/exe": MagicOther,
+		"/proc/self/cwd/f": MagicNone, "/proc/self/cwd/.": MagicNone, "/proc/self/status": MagicNone,
+		"/proc/self/ns/net": MagicOther, "/proc/mounts": MagicNone, "/proc/self/cwd/": MagicOther,
+	} {
+		o := w.resolve(unix.AT_FDCWD, path, 0)
+		if o.Errno != 0 || o.Magic != want {
+			t.Errorf("%s: %+v", path, o)
+		}
+		o.Close()
+	}
+}
+
+func TestProcPID(t *testing.T) {
+	w, _ := place(t)
+	for _, thread := range []bool{false, true} {
+		w.current = thread
+		pid, tid := w.task().TGID, w.task().TID
+		for path, want := range map[string]struct {
+			path string
+			pid  int
+		}{
+			"/proc/self":                      {fmt.Sprintf("/proc/%d", pid), pid},
+			"/proc/self/status":               {fmt.Sprintf("/proc/%d/status", pid), pid},
+			"/proc/thread-self/comm":          {fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid), pid},
+			"/proc/1/status":                  {"/proc/1/status", 1},
+			fmt.Sprintf("/proc/%d/comm", tid): {fmt.Sprintf("/proc/%d/comm", tid), tid},
+			"/proc/mounts":                    {fmt.Sprintf("/proc/%d/mounts", pid), pid},
+			"/proc/net/dev":                   {fmt.Sprintf("/proc/%d/net/dev", pid), pid},
+			"/proc/sys/kernel/ostype":         {"/proc/sys/kernel/ostype", 0},
+			"/proc/version":                   {"/proc/version", 0},
+			"/proc":                           {"/proc", 0},
+			"/dev/null":                       {"/dev/null", 0},
+		} {
+			o := w.resolve(unix.AT_FDCWD, path, 0)
+			if o.Errno != 0 || o.Path != want.path || o.ProcPID != want.pid {
+				t.Errorf("%s: %q %d errno %v", path, o.Path, o.ProcPID, o.Errno)
+			}
+			o.Close()
+			w.check(unix.AT_FDCWD, path, 0)
+		}
+	}
+}
+
+func TestDeletedDirectory(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/d/e", 0o755))
+	w.do(request{Op: "chdir", Path: root + "/d/e"})
+	must(t, os.Remove(root+"/d/e"))
+	for _, path := range []string{".", "..", "x", "./x", "../x", "/proc/self/cwd", "/proc/self/cwd/x", "/proc/self/cwd/..", "x/", "../e"} {
+		for _, f := range flagSets {
+			w.check(unix.AT_FDCWD, path, f)
+		}
+	}
+	o := w.resolve(unix.AT_FDCWD, ".", 0)
+	if !o.Nameless || o.NamelessKind != "deleted" || !o.Exists {
+		t.Errorf("%+v", o)
+	}
+	o.Close()
+	o = w.resolve(unix.AT_FDCWD, "x", 0)
+	if o.Errno != unix.ENOENT || o.Path != root+"/d/e/x" {
+		t.Errorf("%+v", o)
+	}
+	// Another directory gets the old name: the deleted one must not be taken for it.
+	must(t, os.Mkdir(root+"/d/e", 0o755), os.Mkdir(root+"/d/e (deleted)", 0o755))
+	o = w.resolve(unix.AT_FDCWD, ".", 0)
+	if !o.Nameless || o.NamelessKind != "deleted" || o.Path != "" {
+		t.Errorf("%+v", o)
+	}
+	o.Close()
+}
+
+// A directory deeper than PATH_MAX has no name that anyone could use.
+func TestDeepDirectory(t *testing.T) {
+	w, root := place(t)
+	for range 20 {
+		w.do(request{Op: "mkdir", Dirfd: unix.AT_FDCWD, Path: long255})
+		w.do(request{Op: "chdir", Path: long255})
+	}
+	for _, f := range []Flags{0, Entry, MayCreate} {
+		for _, path := range []string{".", "x", "..", "../" + long255} {
+			o := w.resolve(unix.AT_FDCWD, path, f)
+			if o.Path != "" && o.Errno == 0 {
+				t.Errorf("%q: %+v", path, o)
+			}
+			if o.Errno == 0 && o.NamelessKind != "unreachable" {
+				t.Errorf("%q: %+v", path, o)
+			}
+			o.Close()
+		}
+	}
+	w.check(unix.AT_FDCWD, "../../x", 0)
+	for range 20 { // TempDir could not remove it
+		w.do(request{Op: "chdir", Path: ".."})
+		w.do(request{Op: "rmdir", Dirfd: unix.AT_FDCWD, Path: long255})
+	}
+	_ = root
+}
+
+// fs.protected_symlinks: root may not follow a link that another user put into a sticky
+// directory, and the name we give would let it.
+func TestProtectedSymlinks(t *testing.T) {
+	text, err := os.ReadFile("/proc/sys/fs/protected_symlinks")
+	must(t, err)
+	w, root := place(t)
+	must(t, os.Mkdir(root+"/sticky", 0o700), os.Chmod(root+"/sticky", 0o777|os.ModeSticky), os.Mkdir(root+"/d", 0o755))
+	must(t, os.Symlink("../d", root+"/sticky/mine"), os.Symlink("../d", root+"/sticky/theirs"), os.Symlink("sticky/theirs", root+"/via"))
+	if os.Getuid() == 0 {
+		must(t, os.Lchown(root+"/sticky/theirs", 4711, 4711))
+	}
+	for _, path := range []string{"sticky/mine", "sticky/theirs", "sticky/theirs/", "sticky/theirs/.", "sticky/theirs/x", "via", "via/x"} {
+		for _, f := range []Flags{0, NoFollow, Entry, MayCreate, NoSymlinks} {
+			w.check(unix.AT_FDCWD, path, f)
+		}
+	}
+	if os.Getuid() != 0 {
+		return
+	}
+	o := w.resolve(unix.AT_FDCWD, "sticky/theirs", 0)
+	if on := strings.TrimSpace(string(text)) == "1"; (o.Errno == unix.EACCES) != on {
+		t.Errorf("protected_symlinks %s: %+v", text, o)
+	}
+	o.Close()
+}
+
+// What ptguard cannot do is an error, never an answer.
+func TestFailClosed(t *testing.T) {
+	w, _ := place(t)
+	var o Object
+	gone := exec.Command("/bin/true")
+	must(t, gone.Run())
+	for _, dirfd := range []int{unix.AT_FDCWD, 0} {
+		task := Task{gone.Process.Pid, gone.Process.Pid}
+		if err := w.r.Resolve(&o, task, dirfd, "x", 0); err == nil {
+			t.Errorf("task is gone, dirfd %d: %+v", dirfd, o)
+		}
+	}
+	if err := w.r.Resolve(&o, w.main, unix.AT_FDCWD, "a\x00b", 0); err == nil {
+		t.Errorf("NUL: %+v", o)
+	}
+	if o.Close(); o.FD != -1 {
+		t.Errorf("%+v", o)
+	}
+	(&Object{}).Close() // must not close descriptor 0
+	if _, err := unix.FcntlInt(0, unix.F_GETFD, 0); err != nil {
+		t.Errorf("descriptor 0: %v", err)
+	}
+
+	var old unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
+	low := unix.Rlimit{Cur: 0, Max: old.Max}
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
+	errAbsolute := w.r.Resolve(&o, w.main, unix.AT_FDCWD, "/etc/passwd", 0)
+	errRelative := w.r.Resolve(&o, w.main, unix.AT_FDCWD, "x", 0)
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &old))
+	if errAbsolute == nil || errRelative == nil {
+		t.Errorf("no descriptors left: %v, %v", errAbsolute, errRelative)
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	must(t, os.Mkdir(root+"/d", 0o755), os.Symlink("d", root+"/l"), os.Symlink("nowhere", root+"/dangling"))
+	for path, want := range map[string]string{
+		"/l": "/d", "/l/": "/d", "/l/x/y": "/d/x/y", "/dangling/z": "/nowhere/z", "/l/../l//./x": "/d/x", "/none": "/none",
+	} {
+		o, err := Canonical(root + path)
+		if err != nil || o.Path != root+want || o.FD != -1 || o.Exists != (want == "/d") {
+			t.Errorf("%s: %+v, %v", path, o, err)
+		}
+	}
+	if o, err := Canonical("l"); err == nil {
+		t.Errorf("relative: %+v", o)
+	}
+	if o, err := Canonical("/"); err != nil || o.Path != "/" || !o.Exists {
+		t.Errorf("/: %+v, %v", o, err)
+	}
+}
+
+func TestResolveConvenience(t *testing.T) {
+	w, root := place(t)
+	o, err := Resolve(w.main, unix.AT_FDCWD, "new", Entry)
+	if err != nil || o.Path != root+"/new" || o.Exists || o.Parent < 0 || o.FD != -1 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	o.Close()
+}
