@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// address is one address of a net rule, parsed but not bound to a machine.
+type address struct {
+	kind     addressKind
+	proto    Proto // ProtoOther: any
+	prefix   netip.Prefix
+	lo, hi   uint16    // ports, both inclusive
+	patterns []pattern // unix path
+	abstract string    // glob over an abstract name, without its leading NUL
+	word     string    // @dns, @tree, @preset, @names, @ssh-agent
+}
+
+type addressKind uint8
+
+const (
+	addressIP addressKind = iota
+	addressAny
+	addressUnixPath
+	addressUnixAbstract
+	addressWord
+)
+
+// addressWords are the words that stand for addresses. @ssh-agent is for presets.
+var addressWords = []string{"@dns", "@tree", "@preset", "@names", "@ssh-agent"}
+
+const addressForms = "expected [tcp|udp] HOST:PORT with HOST an IP, a CIDR or *, [IPv6]:PORT, unix PATH, unix @NAME, @dns or @tree"
+
+// parseAddress reads an address of a policy file or flag.
+func parseAddress(text string, flag bool) (address, error) {
+	if strings.Contains(text, "$") {
+		return address{}, &wordError{msg: "`$` in an address is not expanded", suggestion: "write the address itself"}
+	}
+	if strings.HasPrefix(text, "@") {
+		if i := indexOf(addressWords, text); i < 0 {
+			return address{}, &wordError{msg: fmt.Sprintf("unknown address word %s", text), suggestion: likely(text, addressWords[:4], "@dns, @tree, @preset or @names; an abstract socket is written: unix "+text)}
+		}
+		return address{kind: addressWord, word: text}, nil
+	}
+	if tail, ok := strings.CutPrefix(text, "unix "); ok {
+		return parseUnixAddress(strings.TrimLeft(tail, " "), flag)
+	}
+	a := address{}
+	if tail, ok := strings.CutPrefix(text, "tcp "); ok {
+		a.proto, text = ProtoTCP, strings.TrimLeft(tail, " ")
+	} else if tail, ok := strings.CutPrefix(text, "udp "); ok {
+		a.proto, text = ProtoUDP, strings.TrimLeft(tail, " ")
+	}
+	return parseIPAddress(a, text)
+}
+
+func parseUnixAddress(text string, flag bool) (address, error) {
+	if name, ok := strings.CutPrefix(text, "@"); ok {
+		if name == "" {
+			return address{}, &wordError{msg: "an empty abstract socket name", suggestion: addressForms}
+		}
+		if _, _, err := parseComponent(name); err != nil {
+			return address{}, err
+		}
+		return address{kind: addressUnixAbstract, abstract: name}, nil
+	}
+	patterns, err := parsePattern(text, flag)
+	if err != nil {
+		return address{}, err
+	}
+	return address{kind: addressUnixPath, patterns: patterns}, nil
+}
+
+func parseIPAddress(a address, text string) (address, error) {
+	bad := func(format string, args ...any) (address, error) {
+		return address{}, &wordError{msg: "bad address: " + fmt.Sprintf(format, args...), suggestion: addressForms}
+	}
+	host, port := "", ""
+	if strings.HasPrefix(text, "[") {
+		end := strings.IndexByte(text, ']')
+		if end < 0 {
+			return bad("the `[` in %q has no end", text)
+		}
+		// Both [2001:db8::]/32:443 and [2001:db8::/32]:443 are in use.
+		i := strings.LastIndexByte(text, ':')
+		if i < end {
+			return bad("%q has no port", text)
+		}
+		host, port = text[1:end]+text[end+1:i], text[i+1:]
+	} else {
+		i := strings.LastIndexByte(text, ':')
+		if i < 0 {
+			return bad("%q has no port", text)
+		}
+		host, port = text[:i], text[i+1:]
+		if strings.Contains(host, ":") {
+			return bad("an IPv6 address is written in brackets, as [%s]:%s", host, port)
+		}
+	}
+	var err error
+	if a.lo, a.hi, err = parsePorts(port); err != nil {
+		return bad("%v", err)
+	}
+	if host == "*" {
+		a.kind = addressAny
+		return a, nil
+	}
+	a.kind = addressIP
+	if strings.Contains(host, "/") {
+		prefix, err := netip.ParsePrefix(host)
+		if err != nil {
+			return bad("%q is no CIDR", host)
+		}
+		a.prefix = unmapPrefix(prefix)
+		return a, nil
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		if host == "localhost" {
+			return address{}, &wordError{msg: "bad address: rules are by address, not by name", suggestion: fmt.Sprintf("did you mean %q?", "127.0.0.1:"+port)}
+		}
+		return bad("%q is no IP address: rules are by address, not by name", host)
+	}
+	ip = ip.WithZone("").Unmap()
+	a.prefix = netip.PrefixFrom(ip, ip.BitLen())
+	return a, nil
+}
+
+// unmapPrefix turns ::ffff:10.0.0.0/104 into 10.0.0.0/8.
+func unmapPrefix(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p.Masked()
+}
+
+func parsePorts(text string) (lo, hi uint16, err error) {
+	if text == "*" {
+		return 0, 65535, nil
+	}
+	first, last, isRange := strings.Cut(text, "-")
+	if !isRange {
+		last = first
+	}
+	l, errLo := strconv.ParseUint(first, 10, 16)
+	h, errHi := strconv.ParseUint(last, 10, 16)
+	if errLo != nil || errHi != nil {
+		return 0, 0, fmt.Errorf("%q is no port, range of ports or *", text)
+	}
+	if l > h {
+		return 0, 0, fmt.Errorf("the range of ports %q ends before it begins", text)
+	}
+	return uint16(l), uint16(h), nil
+}
+
+// matchIP tells whether the address covers a socket address of the IP families.
+func (a *address) matchIP(s *Addr, ip netip.Addr) bool {
+	if a.proto != ProtoOther && a.proto != s.Proto || s.Port < a.lo || s.Port > a.hi {
+		return false
+	}
+	return a.kind == addressAny || a.kind == addressIP && a.prefix.Contains(ip)
+}
+
+// plainIP drops what a socket address may carry besides the address proper: a zone, and
+// the v4-mapped form (a v4 rule covers it).
+func plainIP(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
+
+// connectIP is where the kernel really connects to: the unspecified address means the
+// loopback address of its family (ip(7)).
+func connectIP(ip netip.Addr) netip.Addr {
+	if !ip.IsUnspecified() {
+		return ip
+	}
+	if ip.Is4() {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return netip.IPv6Loopback()
+}
+
+// AF_NETLINK and the others that are named in refusals; address families of
+// linux/socket.h that package syscall does not list on every port.
+var familyNames = map[uint16]string{
+	syscall.AF_UNSPEC: "unspec", syscall.AF_UNIX: "unix", syscall.AF_INET: "inet",
+	syscall.AF_INET6: "inet6", syscall.AF_NETLINK: "netlink", syscall.AF_PACKET: "packet",
+	3: "ax25", 4: "ipx", 5: "appletalk", 9: "x25", 15: "key", 19: "econet", 20: "atmsvc",
+	21: "rds", 23: "irda", 24: "pppox", 26: "llc", 27: "ib", 28: "mpls", 29: "can",
+	30: "tipc", 31: "bluetooth", 33: "rxrpc", 35: "phonet", 37: "caif", 38: "alg",
+	39: "nfc", 40: "vsock", 41: "kcm", 42: "qipcrtr", 43: "smc", 44: "xdp", 45: "mctp",
+}
+
+// FamilyName gives the word for an address family, as in "inet6", or "family 99".
+func FamilyName(family uint16) string {
+	if name, ok := familyNames[family]; ok {
+		return name
+	}
+	return fmt.Sprintf("family %d", family)
+}

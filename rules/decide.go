@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"net/netip"
+	"strings"
+	"syscall"
+
+	"ptguard/decode"
+)
+
+// st_mode types of inode(7).
+const (
+	typeMask    = 0o170000
+	typeSocket  = 0o140000
+	typeLink    = 0o120000
+	typeRegular = 0o100000
+	typeBlock   = 0o060000
+	typeDir     = 0o040000
+	typeChar    = 0o020000
+	typeFIFO    = 0o010000
+)
+
+// Decide answers one request. It is the one place where anything is allowed or refused:
+// enforcement, `why`, `replay`, `check` and tests call it. The steps are those of
+// POLICY.md section 3. Allowing costs no allocation.
+func (p *Policy) Decide(r *Request) Decision {
+	// 1. Guards.
+	if rule := p.guard(r); rule != nil {
+		return refuse(rule, r.Access)
+	}
+	// 2. Seals: a later issue.
+
+	// 3. Mode open.
+	if p.mode == ModeOpen {
+		return Decision{Verdict: Allow, Rule: p.modeRule, Access: r.Access}
+	}
+	// 4. Scopes: a later issue.
+
+	if r.Access&(decode.Connect|decode.Bind) != 0 && !r.pathSocket() {
+		return p.decideAddr(r)
+	}
+	return p.decideFile(r)
+}
+
+// pathSocket tells whether a Connect or Bind is about a socket in the file system.
+func (r *Request) pathSocket() bool {
+	return r.Addr.Family == syscall.AF_UNIX && r.File.Path != "" && r.Addr.Abstract == "" && !r.Addr.Autobind
+}
+
+func refuse(rule *Rule, access decode.Access) Decision {
+	return Decision{Verdict: Deny, Errno: syscall.EPERM, Rule: rule, Access: access}
+}
+
+// hide is the answer as if the object were not there; what would make its name is
+// refused with EPERM, for ENOENT would make no sense there.
+func hide(rule *Rule, access decode.Access) Decision {
+	d := Decision{Verdict: Hide, Errno: syscall.ENOENT, Rule: rule, Access: access}
+	if access&(decode.Create|decode.Bind) != 0 {
+		d.Errno = syscall.EPERM
+	}
+	return d
+}
+
+// question is one file request on its way through the steps.
+type question struct {
+	r    *Request
+	need decode.Access // what must be granted
+	want decode.Access // need, and Read where it decides about Exec
+
+	hide, deny         *entry // step 5
+	presetHide, preset *entry // step 7
+	// presetBits are what preset denies.
+	presetBits         decode.Access
+	userBits, baseBits decode.Access // steps 6 and 8
+	user, base         *entry
+	// at is the node of the path, nil if no rule is attached there or beneath.
+	at *node
+}
+
+// take notes an entry that covers the object; atRoot tells that it is the entry's root.
+func (q *question) take(e *entry, atRoot bool) {
+	bits := e.access & q.need
+	switch e.role {
+	case roleUserAllow, roleBaseAllow:
+		bits = q.granted(e, atRoot)
+		if bits == 0 {
+			return
+		}
+		if e.role == roleUserAllow {
+			q.userBits |= bits
+			q.user = e
+		} else {
+			q.baseBits |= bits
+			q.base = e
+		}
+		return
+	}
+	if bits == decode.Map && e.program && !e.namesProgram(&q.r.File) {
+		return
+	}
+	if bits == 0 {
+		return
+	}
+	switch e.role {
+	case roleUserDeny:
+		q.deny = e
+	case roleUserHide:
+		q.hide = e
+	case rolePresetDeny, rolePresetHide:
+		if q.r.File.Made {
+			return
+		}
+		for _, a := range e.lifters {
+			if a.matches(q.r.File.Path) {
+				bits &^= a.access
+			}
+		}
+		if bits == 0 {
+			return
+		}
+		q.presetBits |= bits
+		if e.role.hides() {
+			q.presetHide = e
+		} else {
+			q.preset = e
+		}
+	}
+}
+
+// namesProgram tells whether an exec.deny takes Map from a file: always if it names the
+// very file, else if that looks like a program. The loader and libraries stay mappable.
+func (e *entry) namesProgram(f *File) bool {
+	return e.shape != shapeGlob && e.root == f.Path || looksLikeProgram(f)
+}
+
+func looksLikeProgram(f *File) bool {
+	if f.Mode&typeMask != typeRegular || f.Mode&0o111 == 0 {
+		return false
+	}
+	name := baseName(f.Path)
+	return !strings.HasSuffix(name, ".so") && !strings.Contains(name, ".so.") && !strings.HasPrefix(name, "ld-")
+}
+
+// granted is what an allow gives for the object.
+func (q *question) granted(e *entry, atRoot bool) decode.Access {
+	bits := e.access & q.want
+	f := &q.r.File
+	if f.isDevice() && !e.namesDevice() {
+		// Devices only by a rule that names them.
+		bits &= decode.Look
+	}
+	if atRoot && bits&(decode.Create|decode.Bind) != 0 && !q.mayTakeName(e) {
+		bits &^= decode.Create | decode.Bind
+	}
+	return bits
+}
+
+// mayTakeName tells whether the act may make the name of a write rule's root: mkdir, or,
+// where the root is a file, making that file. A directory that exists is asked about for
+// O_TMPFILE, which makes a name in it.
+func (q *question) mayTakeName(e *entry) bool {
+	switch q.r.Act {
+	case ActMkdir:
+		return true
+	case ActOther:
+		f := &q.r.File
+		return !e.folder || f.Exists && f.Mode&typeMask == typeDir
+	}
+	return false
+}
+
+func (f *File) isDevice() bool {
+	t := f.Mode & typeMask
+	return f.Exists && (t == typeBlock || t == typeChar)
+}
+
+// namesDevice tells whether a rule is about devices: one beneath /dev, or of that one
+// object.
+func (e *entry) namesDevice() bool {
+	if e.role != roleUserAllow {
+		return false
+	}
+	return e.shape == shapeExact || strings.HasPrefix(e.root, "/dev/") || e.root == "/dev" && e.shape == shapeGlob
+}
+
+// decideFile is steps 5 to 10 for objects of the file system.
+func (p *Policy) decideFile(r *Request) Decision {
+	f := &r.File
+	q := question{r: r, need: r.Access, want: r.Access}
+	readable := r.Access&decode.Exec != 0 && p.mode == ModePermissive && p.closed == nil
+	if readable {
+		q.want |= decode.Read
+	}
+	if f.Path != "" {
+		q.at = p.walk(&q, f.Path, false)
+	}
+	for _, s := range f.Spellings {
+		if s != f.Path {
+			p.walkSpelling(&q, s)
+		}
+	}
+	if f.Exists && len(p.inodes) > 0 {
+		for _, e := range p.inodes[f.Inode] {
+			q.take(e, true)
+		}
+	}
+
+	// 5. deny and hide of a policy file or flag. Hide first: a refusal would tell that
+	// the object is there.
+	if q.hide != nil {
+		return hide(q.hide.rule, q.need)
+	}
+	if q.deny != nil {
+		return refuse(q.deny.rule, q.need&(q.deny.access|decode.Look))
+	}
+	if q.need&(decode.Exec|decode.Map) != 0 {
+		if rule := p.denyProgram(r); rule != nil {
+			return refuse(rule, q.need&(decode.Exec|decode.Map))
+		}
+	}
+	if rule := p.carriesAlong(&q); rule != nil {
+		return refuse(rule, q.need)
+	}
+
+	// 6. allow of a file or flag; which preset denies it lifts, take has found.
+	missing := q.need &^ q.presetBits
+	decided := (*Rule)(nil)
+	if got := q.userBits & missing; got != 0 {
+		missing &^= got
+		decided = q.user.rule
+	}
+
+	// 7. deny and hide of a preset. (Masks: a later issue.)
+	if q.presetHide != nil {
+		return hide(q.presetHide.rule, q.need)
+	}
+	if q.preset != nil {
+		return refuse(q.preset.rule, q.presetBits)
+	}
+
+	// 8. allow of a preset, built-in roots.
+	if got := q.baseBits & missing; got != 0 {
+		missing &^= got
+		if decided == nil {
+			decided = q.base.rule
+		}
+	}
+	if missing != 0 {
+		if got, rule := p.intrinsic(&q, missing); got != 0 {
+			missing &^= got
+			if decided == nil || missing == 0 {
+				decided = rule
+			}
+		}
+	}
+	if missing&decode.Exec != 0 {
+		if rule := p.allowProgram(&q, readable); rule != nil {
+			missing &^= decode.Exec
+			decided = rule
+		}
+	}
+
+	// 9. Grants: a later issue.
+
+	// 10. The mode.
+	if got := p.byMode(f) & missing; got != 0 {
+		missing &^= got
+		if decided == nil {
+			decided = p.modeRule
+		}
+	}
+	if missing == 0 {
+		if decided == nil {
+			decided = p.modeRule
+		}
+		return Decision{Verdict: Allow, Rule: decided, Access: r.Access}
+	}
+	return p.unlistedFile(&q, missing)
+}
+
+// unlistedFile is the answer for what nothing granted.
+func (p *Policy) unlistedFile(q *question, missing decode.Access) Decision {
+	rule := p.modeRule
+	if missing&decode.Exec != 0 && p.closed != nil {
+		rule = p.closed
+	}
+	visible := p.byMode(&q.r.File)|q.userBits|q.baseBits != 0
+	if p.unlisted == Hide && !visible {
+		return hide(rule, missing)
+	}
+	return refuse(rule, missing)
+}
+
+// byMode is what the mode grants by itself.
+func (p *Policy) byMode(f *File) decode.Access {
+	if p.mode != ModePermissive {
+		return 0
+	}
+	if f.Exists {
+		switch f.Mode & typeMask {
+		case typeRegular, typeDir, typeLink, typeFIFO:
+		default:
+			return decode.Look
+		}
+	}
+	return readBundle
+}
+
+// carriesAlong refuses to rename or exchange a directory with a denied path beneath it:
+// under its new name the rule would not find it.
+func (p *Policy) carriesAlong(q *question) *Rule {
+	if q.at == nil || q.r.Act != ActRenameSource && q.r.Act != ActExchange {
+		return nil
+	}
+	e := q.at.below
+	if t := q.r.File.Mode & typeMask; q.at.denied != nil && (t == typeDir || t == 0) {
+		e = q.at.denied
+	}
+	if e == nil || e.role.preset() && q.r.File.Made {
+		return nil
+	}
+	return e.rule
+}
+
+// intrinsic are the built-in roots that go by what an object is, not by its name.
+func (p *Policy) intrinsic(q *question, missing decode.Access) (decode.Access, *Rule) {
+	f := &q.r.File
+	switch {
+	case f.Nameless:
+		// The tree holds it. Executing is another matter: allowProgram.
+		return missing &^ decode.Exec, ruleOwnDescriptor
+	case f.Held&missing == missing:
+		return missing, ruleOwnDescriptor
+	case f.isDevice():
+		if rule := deviceRule(f); rule != nil {
+			return rule.Access & missing, rule
+		}
+	case f.Owner == OwnerTree:
+		return ownProc(f.Path) & missing, ruleOwnProc
+	}
+	if q.r.Act == ActMkdir && !f.Exists && q.at != nil && q.at.writable != nil {
+		return decode.Create & missing, q.at.writable
+	}
+	if missing&decode.Look != 0 && q.at != nil && q.at.visible != nil {
+		return decode.Look, q.at.visible
+	}
+	if got := f.Held & missing; got != 0 {
+		return got, ruleOwnDescriptor
+	}
+	return 0, nil
+}
+
+var (
+	ruleOwnDescriptor = &Rule{Pos: "builtin own-descriptor", Layer: LayerBuiltin, Verb: "allow", Text: "own descriptors", Reason: "the tree holds it open", Access: decode.AllFile &^ decode.Exec}
+	ruleOwnProc       = &Rule{Pos: "builtin own-proc", Layer: LayerBuiltin, Verb: "allow", Text: "/proc/<own>", Reason: "a process of the tree looks at its own", Access: readBundle | decode.Write}
+	ruleDevice        = &Rule{Pos: "builtin device", Layer: LayerBuiltin, Verb: "allow", Text: "null zero full random urandom tty ptmx", Reason: "a device that everybody may use", Access: decode.Look | decode.Read | decode.Write | decode.Map}
+	ruleOwnPTY        = &Rule{Pos: "builtin own-pty", Layer: LayerBuiltin, Verb: "allow", Text: "/dev/pts/<own>", Reason: "the tree's own terminal", Access: decode.Look | decode.Read | decode.Write | decode.Attr}
+	ruleAddress       = &Rule{Pos: "builtin abstract", Layer: LayerBuiltin, Verb: "allow", Text: "unix @<own>", Reason: "abstract socket names are free within the tree", Access: decode.Connect | decode.Bind}
+	ruleUnspec        = &Rule{Pos: "builtin unspec", Layer: LayerBuiltin, Verb: "allow", Text: "AF_UNSPEC", Reason: "it dissolves an association", Access: decode.Connect | decode.Bind}
+	ruleNetlink       = &Rule{Pos: "builtin netlink", Layer: LayerBuiltin, Verb: "allow", Text: "netlink-route", Reason: "programs ask the kernel for interfaces and routes", Access: decode.Connect | decode.Bind}
+	ruleFamilies      = &Rule{Pos: "builtin families", Layer: LayerBuiltin, Verb: "guard", Text: "unix inet inet6 netlink-route", Access: decode.Connect | decode.Bind, fix: "-"}
+)
+
+// deviceRule grants the devices of POLICY.md section 4, by number, wherever they lie.
+func deviceRule(f *File) *Rule {
+	if f.Mode&typeMask != typeChar {
+		return nil
+	}
+	// makedev(3).
+	major := f.Rdev>>8&0xfff | f.Rdev>>32&^0xfff
+	minor := f.Rdev&0xff | f.Rdev>>12&^0xff
+	switch major {
+	case 1:
+		switch minor {
+		case 3, 5, 7, 8, 9: // null, zero, full, random, urandom
+			return ruleDevice
+		}
+	case 5:
+		if minor == 0 || minor == 2 { // tty, ptmx
+			return ruleDevice
+		}
+	}
+	if f.OwnPTY {
+		return ruleOwnPTY
+	}
+	return nil
+}
+
+// ownProc is what a process of the tree may do with a file of /proc/PID of the tree.
+func ownProc(path string) decode.Access {
+	got := readBundle
+	name, task := procName(path)
+	switch name {
+	case "comm":
+		return got | decode.Write
+	case "coredump_filter", "oom_score_adj", "timerslack_ns":
+		if !task {
+			return got | decode.Write
+		}
+	}
+	return got
+}
+
+// procName gives what follows /proc/PID/ or /proc/PID/task/TID/ in a path; ok is false
+// for a proc file system that is mounted elsewhere.
+func procName(path string) (name string, task bool) {
+	rest, ok := strings.CutPrefix(path, "/proc/")
+	if !ok {
+		return "?", false
+	}
+	_, rest = cutComponent(rest)
+	if tail, ok := strings.CutPrefix(rest, "task/"); ok {
+		_, tail = cutComponent(tail)
+		if tail != "" {
+			return tail, true
+		}
+		return "task", false
+	}
+	return rest, false
+}
+
+// decideAddr is steps 5 to 10 for socket addresses without a file.
+func (p *Policy) decideAddr(r *Request) Decision {
+	s := &r.Addr
+	need := r.Access
+	switch s.Family {
+	case syscall.AF_UNSPEC:
+		return Decision{Verdict: Allow, Rule: ruleUnspec, Access: need}
+	case syscall.AF_NETLINK:
+		return Decision{Verdict: Allow, Rule: ruleNetlink, Access: need}
+	case syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6:
+	default:
+		return refuse(ruleFamilies, need)
+	}
+	ip := plainIP(s.IP)
+	target := ip
+	if need&decode.Connect != 0 {
+		target = connectIP(ip)
+	}
+	var user, preset, base *Rule
+	for i := range p.net {
+		n := &p.net[i]
+		if n.access&need == 0 || !n.matches(s, ip, target) {
+			continue
+		}
+		switch n.role {
+		case roleUserDeny, roleUserHide:
+			return refuse(n.rule, need) // 5
+		case roleUserAllow:
+			user = n.rule
+		case rolePresetDeny, rolePresetHide:
+			preset = n.rule
+		case roleBaseAllow:
+			base = n.rule
+		}
+	}
+	allow := func(rule *Rule) Decision { return Decision{Verdict: Allow, Rule: rule, Access: need} }
+	switch {
+	case preset != nil && !(user != nil && user.namesAddress(preset)):
+		return refuse(preset, need) // 7
+	case user != nil:
+		return allow(user) // 6
+	case base != nil:
+		return allow(base) // 8
+	case s.Family == syscall.AF_UNIX && (s.Autobind || s.Abstract != "" && (s.Tree || need == decode.Bind)):
+		return allow(ruleAddress)
+	}
+	// 9. Grants: a later issue. 10. No mode grants an address by itself.
+	return refuse(p.modeRule, need)
+}
+
+// namesAddress tells whether an allow names an address that a preset denies. Presets
+// deny abstract sockets only, no IP addresses.
+func (r *Rule) namesAddress(preset *Rule) bool {
+	deny, ok := strings.CutPrefix(preset.Text, "unix @")
+	name, named := strings.CutPrefix(r.Text, "unix @")
+	return ok && named && matchComponent(deny, name)
+}
+
+// matches tells whether a net rule covers a socket address: ip as given, target where
+// the kernel would connect to.
+func (n *netRule) matches(s *Addr, ip, target netip.Addr) bool {
+	switch n.addr.kind {
+	case addressUnixAbstract:
+		return s.Family == syscall.AF_UNIX && s.Abstract != "" && matchComponent(n.addr.abstract, s.Abstract)
+	case addressWord: // @tree
+		return s.Tree
+	case addressUnixPath:
+		return false // in the trie
+	}
+	if s.Family == syscall.AF_UNIX || !ip.IsValid() {
+		return false
+	}
+	return n.addr.matchIP(s, target) || n.addr.matchIP(s, ip)
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"syscall"
+
+	"ptguard/decode"
+)
+
+// Explain puts a decision into words: why, what to do, and what to paste.
+func (p *Policy) Explain(r *Request, d Decision) Explanation {
+	if d.Rule == nil {
+		d.Rule = guardEmpty
+	}
+	e := Explanation{Rule: d.Rule.Pos, Layer: string(d.Rule.Layer), Reason: d.Rule.Reason, Hint: d.Rule.Hint}
+	if !d.Refused() {
+		if e.Reason == "" {
+			e.Reason = allowReason(d.Rule, p.mode)
+		}
+		return e
+	}
+	reason, hint := p.why(r, d)
+	if e.Reason == "" {
+		e.Reason = reason
+	}
+	if e.Hint == "" {
+		e.Hint = hint
+	}
+	if d.Rule.Layer != LayerGuard && d.Rule.fix != "-" {
+		e.Fix = p.fix(r, d)
+	}
+	return e
+}
+
+func allowReason(rule *Rule, mode string) string {
+	switch rule.Layer {
+	case LayerMode:
+		if mode == ModeOpen {
+			return "mode open allows all but guards and seals"
+		}
+		return "mode " + mode + " allows reading"
+	}
+	return fmt.Sprintf("%s %s allows it", rule.Verb, rule.Text)
+}
+
+// why gives the reason and hint of a refusal whose rule has none of its own.
+func (p *Policy) why(r *Request, d Decision) (reason, hint string) {
+	rule := d.Rule
+	if rule.Layer == LayerGuard {
+		return rule.Reason, "no rule can allow this"
+	}
+	if rule == ruleFamilies {
+		return "sockets of family " + FamilyName(r.Addr.Family) + " are not supported", "supported are unix, inet, inet6 and netlink-route"
+	}
+	net := r.Access&(decode.Connect|decode.Bind) != 0
+	if rule.denies() {
+		reason = fmt.Sprintf("%s %s covers it", rule.Verb, rule.Text)
+		if (r.Act == ActRenameSource || r.Act == ActExchange) && r.File.Path != "" && len(rule.Paths) > 0 && beneath(r.File.Path, rule.Paths[0]) {
+			reason = fmt.Sprintf("%s %s lies beneath this directory and would be dodged by renaming it", rule.Verb, rule.Text)
+		}
+		hint = "an allow cannot lift this; change the rule at " + rule.Pos
+		if rule.Layer == LayerPreset {
+			hint = "only a rule that names " + rule.Text + ", or a path beneath it, lifts this"
+		}
+		return reason, hint
+	}
+	switch {
+	case net && !r.pathSocket():
+		return p.whyAddress(r)
+	case d.Access&decode.Exec != 0:
+		return p.whyExec(r, rule)
+	case d.Access&(decode.Change|decode.Connect|decode.Bind) != 0:
+		reason = "outside the writable roots"
+		if net {
+			reason = "the socket lies outside the writable roots and no net rule names it"
+		} else if p.rootItself(&r.File) {
+			reason = "nothing but a directory made by mkdir may take the name of a writable root"
+		}
+		return reason, "writable here: " + strings.Join(p.hintRoots(), ", ")
+	case r.File.isDevice():
+		return "this device is not one that everybody may use, and no rule names it", "name it in a read or write rule"
+	case p.mode == ModeStrict:
+		return "outside the readable roots of mode strict", "grant it for reading, or use mode permissive"
+	}
+	return "mode " + p.mode + " reads regular files, directories, links and FIFOs only", "name it in a read rule"
+}
+
+func (p *Policy) rootItself(f *File) bool {
+	for _, root := range p.writable {
+		if root == f.Path {
+			return true
+		}
+	}
+	return false
+}
+
+// hintRoots are the writable roots that a person wants to hear of.
+func (p *Policy) hintRoots() []string {
+	const most = 8
+	if len(p.writable) > most {
+		return append(append([]string{}, p.writable[:most]...), fmt.Sprintf("and %d more", len(p.writable)-most))
+	}
+	if len(p.writable) == 0 {
+		return []string{"nothing"}
+	}
+	return p.writable
+}
+
+func (p *Policy) whyAddress(r *Request) (reason, hint string) {
+	if r.Access&decode.Bind != 0 {
+		if ip := plainIP(r.Addr.IP); ip.IsValid() && ip.IsUnspecified() {
+			return fmt.Sprintf("%s means every interface, and no net.bind rule names it", ip),
+				fmt.Sprintf("bind it with --bind '*:%d', or listen on 127.0.0.1", r.Addr.Port)
+		}
+		return "no net.bind rule covers this address", "bindable here: " + p.addresses(decode.Bind)
+	}
+	if r.Addr.Abstract != "" {
+		return "the abstract socket was not made by this tree and no net.connect rule names it", "connectable here: " + p.addresses(decode.Connect)
+	}
+	return "no net.connect rule covers this address", "connectable here: " + p.addresses(decode.Connect)
+}
+
+// addresses lists the net rules that allow.
+func (p *Policy) addresses(access decode.Access) string {
+	var out []string
+	for i := range p.net {
+		n := &p.net[i]
+		if n.access&access != 0 && !n.role.denies() && indexOf(out, n.rule.Text) < 0 {
+			out = append(out, n.rule.Text)
+		}
+	}
+	if len(out) == 0 {
+		return "nothing"
+	}
+	if len(out) > 8 {
+		out = append(out[:8], fmt.Sprintf("and %d more", len(out)-8))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (p *Policy) whyExec(r *Request, rule *Rule) (reason, hint string) {
+	switch {
+	case r.File.Nameless:
+		return "a program without a name in the file system", "exec.allow: [memfd] allows these, and closes the list of programs"
+	case rule == p.closed && !r.Program:
+		return "the exec.allow list is closed and does not name this interpreter", "name the final file of every program, and of every interpreter of a script, in exec.allow"
+	case rule == p.closed:
+		return "the exec.allow list is closed and does not name this program", "name the final file of every program in exec.allow"
+	case p.mode == ModeStrict:
+		return "mode strict executes the command, the system's programs, and files beneath @work and @tmp", "an exec.allow list replaces this: name every program"
+	}
+	return "the program may not be read, so it may not be executed", ""
+}
+
+// fix is the smallest flag that would allow a refused act; "" if no flag can.
+func (p *Policy) fix(r *Request, d Decision) string {
+	rule := d.Rule
+	if rule.denies() && rule.Layer != LayerPreset || rule == p.noExec {
+		return ""
+	}
+	file := r.File.Path
+	switch {
+	case r.Access&(decode.Connect|decode.Bind) != 0:
+		return p.fixAddress(r)
+	case d.Access&decode.Exec != 0 && rule.Layer != LayerPreset:
+		if r.File.Nameless {
+			return "--allow-exec memfd"
+		}
+		return "--allow-exec " + quote(file)
+	case file == "":
+		return ""
+	case rule.Layer == LayerPreset:
+		// What was refused may lie beneath a rename or a glob: name the object.
+		if d.Access&decode.Change != 0 {
+			return "--write " + quote(p.tilde(file))
+		}
+		return "--read " + quote(p.tilde(file))
+	case d.Access&decode.Change != 0:
+		return "--write " + quote(p.tilde(p.cacheFolder(file)))
+	}
+	return "--read " + quote(p.tilde(file))
+}
+
+func (p *Policy) fixAddress(r *Request) string {
+	flag := "--connect "
+	if r.Access&decode.Bind != 0 {
+		flag = "--bind "
+	}
+	s := &r.Addr
+	switch {
+	case r.pathSocket():
+		return flag + quote("unix "+p.tilde(r.File.Path))
+	case s.Family == syscall.AF_UNIX && s.Abstract != "":
+		return flag + quote("unix @"+escapeGlob(s.Abstract))
+	case s.Family != syscall.AF_INET && s.Family != syscall.AF_INET6 || !s.IP.IsValid():
+		return ""
+	}
+	ip := plainIP(s.IP)
+	if r.Access&decode.Bind != 0 && ip.IsUnspecified() {
+		return flag + quote(fmt.Sprintf("*:%d", s.Port))
+	}
+	if r.Access&decode.Connect != 0 {
+		ip = connectIP(ip)
+	}
+	return flag + quote(netip.AddrPortFrom(ip, s.Port).String())
+}
+
+// cacheFolder widens a path in a tool's folder beneath home to that folder (~/.npm,
+// ~/.cache/pip): a cache is refused file by file, and granting one file helps nobody.
+func (p *Policy) cacheFolder(path string) string {
+	home := p.home(path)
+	if home == "" {
+		return path
+	}
+	parts := strings.Split(strings.Trim(path[len(home):], "/"), "/")
+	keep := 1
+	switch parts[0] {
+	case ".cache", ".config":
+		keep = 2
+	case ".local":
+		keep = 3
+	}
+	if !strings.HasPrefix(parts[0], ".") || len(parts) <= keep {
+		return path
+	}
+	return strings.TrimSuffix(home, "/") + "/" + strings.Join(parts[:keep], "/")
+}
+
+// home gives the home that a path lies beneath, "" if none.
+func (p *Policy) home(path string) string {
+	for _, h := range p.machine.homes(true) {
+		for _, dir := range []string{h, p.machine.lookup(h).Path} {
+			if beneath(strings.TrimSuffix(dir, "/"), path) {
+				return dir
+			}
+		}
+	}
+	return ""
+}
+
+// tilde writes a path beneath home with ~, as people do.
+func (p *Policy) tilde(path string) string {
+	path = escapeGlob(path)
+	if home := p.home(path); home != "" {
+		return "~/" + strings.TrimLeft(path[len(home):], "/")
+	}
+	return path
+}
+
+// escapeGlob makes a name a pattern that matches nothing else.
+func escapeGlob(name string) string {
+	if !strings.ContainsAny(name, `*?[]{}\`) {
+		return name
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		if strings.IndexByte(`*?[]{}\`, name[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(name[i])
+	}
+	return b.String()
+}
+
+// quote makes a word safe to paste into a shell; what needs no quotes gets none. A
+// leading ~/ stays outside the quotes: both the shell and ptguard know it.
+func quote(word string) string {
+	plain := word != ""
+	for i := 0; i < len(word) && plain; i++ {
+		c := word[i]
+		plain = c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
+			strings.IndexByte("/._-+:,@%=", c) >= 0 || c == '~' && i == 0 && (len(word) == 1 || word[1] == '/')
+	}
+	if plain {
+		return word
+	}
+	for i := 0; i < len(word); i++ {
+		if word[i] < 0x20 || word[i] == 0x7f {
+			return "$'" + ansiQuote(word) + "'"
+		}
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func ansiQuote(word string) string {
+	var b strings.Builder
+	for i := 0; i < len(word); i++ {
+		switch c := word[i]; {
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < 0x20 || c == 0x7f:
+			fmt.Fprintf(&b, "\\x%02x", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

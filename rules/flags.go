@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FlagValues are the rules given on the command line, as typed. Relative paths mean the
+// current directory.
+type FlagValues struct {
+	Mode                    string // --mode; "" if not given
+	Read, Write, Deny, Hide []string
+	AllowExec, DenyExec     []string // --deny-exec takes a bare NAME too
+	Connect, Bind, DenyNet  []string
+	NoExec                  bool
+	Env                     []string // NAME (pass) or NAME=VALUE (set)
+	KeepEnv                 bool     // --keep-env: the environment unchanged in strict too
+}
+
+// FromFlags makes the last layer. Errors are *PosError whose File is the flag.
+func FromFlags(v FlagValues) (*Source, error) {
+	s := &Source{name: "flags", layer: LayerFlag, noExec: v.NoExec}
+	s.env.keep = v.KeepEnv
+	if v.Mode != "" {
+		modes := []string{"strict", "permissive", "open"}
+		if indexOf(modes, v.Mode) < 0 {
+			return nil, s.fail(place{flag: "--mode"}, &wordError{msg: fmt.Sprintf("unknown mode %q", v.Mode), suggestion: likely(v.Mode, modes, strings.Join(modes, ", "))})
+		}
+		s.mode = stated{v.Mode, place{flag: "--mode"}}
+	}
+	for _, f := range []struct {
+		flag   string
+		kind   specKind
+		values []string
+	}{
+		{"--read", specRead, v.Read}, {"--write", specWrite, v.Write},
+		{"--deny", specDeny, v.Deny}, {"--hide", specHide, v.Hide},
+	} {
+		for _, text := range f.values {
+			patterns, err := parsePattern(text, true)
+			if err != nil {
+				return nil, s.fail(place{flag: f.flag}, err)
+			}
+			s.specs = append(s.specs, spec{kind: f.kind, pos: place{flag: f.flag}, text: text, patterns: patterns})
+		}
+	}
+	if err := s.execFlags("--allow-exec", specExecAllow, v.AllowExec); err != nil {
+		return nil, err
+	}
+	if err := s.execFlags("--deny-exec", specExecDeny, v.DenyExec); err != nil {
+		return nil, err
+	}
+	if err := s.netFlags(v); err != nil {
+		return nil, err
+	}
+	for _, e := range v.Env {
+		name, _, set := strings.Cut(e, "=")
+		if name == "" {
+			return nil, s.fail(place{flag: "--env"}, &wordError{msg: fmt.Sprintf("%q names no variable", e), suggestion: "expected NAME or NAME=VALUE"})
+		}
+		at := stated{e, place{flag: "--env"}}
+		if set {
+			s.env.set = append(s.env.set, at)
+			continue
+		}
+		if _, _, err := parseComponent(e); err != nil {
+			return nil, s.fail(at.pos, err)
+		}
+		s.env.pass = append(s.env.pass, at)
+	}
+	return s, nil
+}
+
+func (s *Source) execFlags(flag string, kind specKind, values []string) error {
+	at := place{flag: flag}
+	for _, text := range values {
+		sp, err := parseProgram(kind, text, true)
+		if err == nil && sp.program == "" && !sp.memfd || err != nil && strings.Contains(text, "/") {
+			// What is neither a bare name nor memfd is a path, relative ones included.
+			sp = spec{kind: kind, text: text}
+			sp.patterns, err = parsePattern(text, true)
+		}
+		if err != nil {
+			return s.fail(at, err)
+		}
+		sp.pos = at
+		s.specs = append(s.specs, sp)
+	}
+	return nil
+}
+
+func (s *Source) netFlags(v FlagValues) error {
+	s.replacesConnect, s.replacesBind = len(v.Connect) > 0, len(v.Bind) > 0
+	for _, f := range []struct {
+		flag   string
+		kind   specKind
+		values []string
+	}{{"--connect", specConnect, v.Connect}, {"--bind", specBind, v.Bind}, {"--deny-net", specNetDeny, v.DenyNet}} {
+		for _, text := range f.values {
+			at := place{flag: f.flag}
+			if err := s.addAddress(spec{kind: f.kind}, text, at, true); err != nil {
+				return s.fail(at, err)
+			}
+		}
+	}
+	return nil
+}

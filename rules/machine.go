@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import "net/netip"
+
+// Machine is what a policy must know of the machine and the run to be bound to them.
+// The caller found it out; this package touches nothing.
+type Machine struct {
+	Cwd, Work    string // canonical
+	WorkExplicit bool   // --work or a policy's work: named it
+	// PasswdHome is the home of the password file, EnvHome $HOME; "" if there is none.
+	PasswdHome, EnvHome string
+	// Tmp are /tmp, the system's temp folder, and $TMPDIR if it is a directory of the
+	// user or sticky; resolved. Compile drops those that are too broad, with a warning.
+	Tmp []string
+	// Runtime are the folders of @runtime that depend on this machine: loader and
+	// library directories, CMD's own prefix. RuntimePaths are added by Compile.
+	Runtime []string
+	UID     int
+	// Program is the canonical path of CMD; ProgramChain the links to it, its #!
+	// interpreters and its loader.
+	Program      string
+	ProgramChain []string
+	// SystemBin are the system's directories of programs.
+	SystemBin   []string
+	Nameservers []netip.Addr
+	Env         map[string]string // SSH_AUTH_SOCK
+	// RepoAtStart: @work/.git was there.
+	RepoAtStart bool
+	// Protected are the policy, record and control files: never changed by the tree.
+	Protected []string
+	// Lookup resolves a path as the kernel would; nil means that nothing exists and
+	// there are no links.
+	Lookup func(path string) Target
+}
+
+// Target is what a literal path leads to.
+type Target struct {
+	// Path is the canonical path: of the object, or, if it does not exist, as far as it
+	// could be followed with the rest appended.
+	Path   string
+	Exists bool
+	IsDir  bool
+	Inode  Inode
+}
+
+// RuntimePaths are the parts of @runtime that are the same on every machine (POLICY.md
+// section 4), as patterns.
+func RuntimePaths() []string {
+	return []string{
+		"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/libexec", "/usr/share",
+		"/usr/local/bin", "/usr/local/sbin", "/usr/local/lib", "/usr/local/lib64", "/usr/local/libexec", "/usr/local/share",
+		"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/host.conf",
+		"/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/ld.so.*", "/etc/localtime", "/etc/timezone",
+		"/etc/alternatives", "/etc/ssl", "/etc/ca-certificates", "/etc/pki", "/etc/mime.types", "/etc/terminfo",
+		"/etc/inputrc", "/etc/locale.alias", "/etc/locale.conf", "/etc/default/locale",
+		"/proc/meminfo", "/proc/cpuinfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version",
+		"/proc/filesystems", "/proc/sys",
+		"/sys/fs/cgroup", "/sys/devices/system/cpu", "/sys/kernel/mm/transparent_hugepage",
+	}
+}
+
+func (m *Machine) lookup(path string) Target {
+	if m.Lookup == nil {
+		return Target{Path: path}
+	}
+	t := m.Lookup(path)
+	if t.Path == "" {
+		t.Path = path
+	}
+	return t
+}
+
+// homes are the homes a ~ means: in an allow the password file's (or $HOME if there is
+// none), in a deny both.
+func (m *Machine) homes(allow bool) []string {
+	var out []string
+	for _, h := range []string{m.PasswdHome, m.EnvHome} {
+		if len(h) > 0 && h[0] == '/' && indexOf(out, h) < 0 && !(allow && len(out) > 0) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// tooBroad tells whether granting a folder for writing would grant nearly everything:
+// the root, a home, what lies above a home, a first-level directory.
+func (m *Machine) tooBroad(dir string) bool {
+	if dir == "/" || firstLevel(dir) {
+		return true
+	}
+	for _, h := range m.homes(false) {
+		if contains(dir, h) || contains(dir, m.lookup(h).Path) {
+			return true
+		}
+	}
+	return false
+}
+
+func firstLevel(dir string) bool {
+	name, rest := cutComponent(dir[1:])
+	return name != "" && rest == ""
+}
