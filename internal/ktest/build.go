@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ktest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// built is a program that is made at most once a test process.
+type built struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+var (
+	buildMu  sync.Mutex
+	builds   = map[string]*built{}
+	buildDir string
+	ownBuild bool
+	baseDir  string
+	ownBase  bool
+)
+
+// Setup makes the folders that Binary, Tracee and NewBox use; TestMain calls it once.
+// All are world-readable, so that a guarded run as another user can execute from them.
+// A folder of the caller's own is never removed by Cleanup.
+func Setup() error {
+	os.Unsetenv("PTGUARD_POLICY") // of the developer's shell: would add a layer
+	os.Unsetenv("PTGUARD_LOG")
+	buildDir = os.Getenv("PTGUARD_TEST_BUILD")
+	var err error
+	if buildDir == "" {
+		if buildDir, err = os.MkdirTemp("", "ptguard-build-"); err != nil {
+			return fmt.Errorf("make build folder: %w", err)
+		}
+		ownBuild = true
+		if err = os.Chmod(buildDir, 0o755); err != nil {
+			return err
+		}
+	}
+	candidates := []string{"/srv", "/opt", "."}
+	if b := os.Getenv("PTGUARD_TEST_BASE"); b != "" {
+		candidates = []string{b}
+	}
+	for _, c := range candidates {
+		if baseDir, err = os.MkdirTemp(c, "ptguard-e2e-"); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make base folder: %w", err)
+	}
+	ownBase = true
+	if baseDir, err = filepath.Abs(baseDir); err != nil {
+		return err
+	}
+	if baseDir, err = filepath.EvalSymlinks(baseDir); err != nil {
+		return err
+	}
+	return os.Chmod(baseDir, 0o755)
+}
+
+// Cleanup removes what Setup made.
+func Cleanup() {
+	if ownBuild {
+		os.RemoveAll(buildDir)
+	}
+	if ownBase {
+		os.RemoveAll(baseDir)
+	}
+}
+
+// BuildDir is where Binary and Tracee put programs.
+func BuildDir() string { return buildDir }
+
+// BaseDir is where boxes are made.
+func BaseDir() string { return baseDir }
+
+// ModuleRoot is the folder of go.mod.
+func ModuleRoot() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// build runs make once for name and returns the path of the program.
+func build(t testing.TB, name string, make func(out string) *exec.Cmd) string {
+	t.Helper()
+	buildMu.Lock()
+	b := builds[name]
+	if b == nil {
+		b = &built{}
+		builds[name] = b
+	}
+	buildMu.Unlock()
+	b.once.Do(func() {
+		b.path = filepath.Join(buildDir, name)
+		if _, err := os.Stat(b.path); err == nil {
+			return // built by the run that set PTGUARD_TEST_BUILD
+		}
+		cmd := make(b.path)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.err = fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
+		}
+	})
+	if b.err != nil {
+		t.Fatalf("build %s: %v", name, b.err)
+	}
+	return b.path
+}
+
+// Binary is the path of the ptguard under test.
+func Binary(t testing.TB) string {
+	t.Helper()
+	if p := os.Getenv("PTGUARD_TEST_BINARY"); p != "" {
+		return p
+	}
+	return build(t, "ptguard", func(out string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-o", out, "./cmd/ptguard")
+		cmd.Dir = ModuleRoot()
+		return cmd
+	})
+}
+
+// Tracee compiles testdata/tracees/NAME.c and returns the program's path. It is linked
+// statically when flags hold "-static"; each set of flags is a program of its own.
+func Tracee(t testing.TB, name string, flags ...string) string {
+	t.Helper()
+	file := name
+	for _, f := range flags {
+		file += strings.ReplaceAll(f, "/", "_")
+	}
+	return build(t, file, func(out string) *exec.Cmd {
+		src := filepath.Join(ModuleRoot(), "testdata", "tracees", name+".c")
+		args := append([]string{"-Wall", "-Werror", "-O1", "-o", out, src, "-pthread"}, flags...)
+		return exec.Command("gcc", args...)
+	})
+}
+
+// GoTracee compiles testdata/tracees/NAME.go without cgo: a static Go program.
+func GoTracee(t testing.TB, name string) string {
+	t.Helper()
+	return build(t, name+"-go", func(out string) *exec.Cmd {
+		src := filepath.Join(ModuleRoot(), "testdata", "tracees", name+".go")
+		cmd := exec.Command("go", "build", "-o", out, src)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		return cmd
+	})
+}
