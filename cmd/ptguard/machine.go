@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"ptguard/internal/image"
+	"ptguard/internal/resolve"
+	"ptguard/record"
+	"ptguard/rules"
+)
+
+// machine gathers what a policy must know of this machine and run.
+type machine struct {
+	facts    *rules.Machine
+	warnings []string
+}
+
+// newMachine finds out the facts that do not depend on the program.
+func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the current directory: %w", errnoOf(err))
+	}
+	m := &machine{facts: &rules.Machine{
+		UID: os.Geteuid(), PasswdHome: passwdHome(os.Geteuid()), EnvHome: os.Getenv("HOME"),
+		SystemBin:   []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"},
+		Nameservers: nameservers("/etc/resolv.conf"),
+		Env:         map[string]string{"SSH_AUTH_SOCK": lookupEnv(env, "SSH_AUTH_SOCK", "")},
+		Lookup:      lookup,
+	}}
+	f := m.facts
+	if f.Cwd, err = canonicalDir(cwd); err != nil {
+		return nil, err
+	}
+	if err := m.setWork(layers, workFlag); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(f.Work, ".git")); err == nil {
+		f.RepoAtStart = true
+	}
+	m.setTmp(os.Getenv("TMPDIR"))
+	return m, nil
+}
+
+// setWork takes the work folder from --work, else from the last policy that states one,
+// else the current directory, which then must not be one that programs should never own.
+func (m *machine) setWork(layers []*rules.Source, flag string) error {
+	f := m.facts
+	dir := flag
+	for _, s := range layers {
+		if flag == "" && s.Work() != "" && s.Work() != "." {
+			dir = s.Work()
+		}
+	}
+	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
+		dir = f.PasswdHome + rest
+	}
+	f.WorkExplicit = dir != ""
+	if dir == "" {
+		f.Work = f.Cwd
+		if reason := m.unfit(f.Work); reason != "" {
+			return &statusError{
+				code: exitFailed, err: fmt.Errorf("the work folder would be %s, %s: the program could write all of it", record.Escape(f.Work), reason),
+				hint: "say --work DIR, or start ptguard in the project's folder",
+			}
+		}
+		return nil
+	}
+	if !filepath.IsAbs(dir) {
+		dir = f.Cwd + "/" + dir
+	}
+	work, err := canonicalDir(dir)
+	if err != nil {
+		return fmt.Errorf("work folder: %w", err)
+	}
+	f.Work = work
+	if reason := m.unfit(work); reason != "" {
+		m.warnings = append(m.warnings, fmt.Sprintf("the work folder is %s, %s: the program may write all of it", record.Escape(work), reason))
+	}
+	return nil
+}
+
+// unfit says why a folder should not be a work folder unless somebody asks for it.
+func (m *machine) unfit(dir string) string {
+	if dir == "/" {
+		return "the root of the file system"
+	}
+	for _, home := range []string{m.facts.PasswdHome, m.facts.EnvHome} {
+		if home == "" || !filepath.IsAbs(home) {
+			continue
+		}
+		real := lookup(home).Path
+		switch {
+		case dir == real:
+			return "your home folder"
+		case strings.HasPrefix(real, dir+"/"):
+			return "a folder above your home"
+		}
+	}
+	if slices.Contains([]string{"/etc", "/usr", "/var", "/bin", "/root"}, dir) || strings.HasPrefix(dir, "/lib") && !strings.Contains(dir[1:], "/") {
+		return "a folder of the system"
+	}
+	return ""
+}
+
+// setTmp makes @tmp: /tmp, /var/tmp and $TMPDIR. Anyone can set TMPDIR, so it counts only
+// if it is the user's own folder or sticky.
+func (m *machine) setTmp(tmpdir string) {
+	f := m.facts
+	for _, dir := range []string{"/tmp", "/var/tmp"} {
+		if t := lookup(dir); t.Exists && t.IsDir && !slices.Contains(f.Tmp, t.Path) {
+			f.Tmp = append(f.Tmp, t.Path)
+		}
+	}
+	if tmpdir == "" {
+		return
+	}
+	t := rules.Target{}
+	if filepath.IsAbs(tmpdir) {
+		t = lookup(tmpdir)
+	}
+	var st unix.Stat_t
+	switch err := unix.Stat(t.Path, &st); {
+	case t.Path == "" || err != nil || !t.IsDir:
+		return // nothing to grant; the program will see for itself
+	case m.unfit(t.Path) != "" || firstLevel(t.Path) && t.Path != "/tmp":
+		m.warnings = append(m.warnings, fmt.Sprintf("TMPDIR is %s, too broad to be a temp folder: it is not granted", record.Escape(t.Path)))
+	case int(st.Uid) != f.UID && st.Mode&unix.S_ISVTX == 0:
+		m.warnings = append(m.warnings, fmt.Sprintf("TMPDIR is %s, which belongs to another user: it is not granted", record.Escape(t.Path)))
+	case !slices.Contains(f.Tmp, t.Path):
+		f.Tmp = append(f.Tmp, t.Path)
+	}
+}
+
+func firstLevel(dir string) bool { return strings.Count(dir, "/") == 1 }
+
+// setProgram adds what the program itself brings: its file, the links and interpreters on
+// the way to it, and its own prefix.
+func (m *machine) setProgram(path string) error {
+	f := m.facts
+	if !filepath.IsAbs(path) {
+		path = f.Cwd + "/" + path
+	}
+	for depth := 0; path != "" && depth <= image.MaxScripts+1; depth++ {
+		o, err := resolve.Canonical(path)
+		if err != nil {
+			return err
+		}
+		if o.Errno != 0 {
+			return nil // execve will say so
+		}
+		f.ProgramChain = append(f.ProgramChain, o.Hops...)
+		if depth == 0 {
+			f.Program = o.Path
+			m.setPrefix(path)
+			m.setPrefix(o.Path)
+		} else {
+			f.ProgramChain = append(f.ProgramChain, o.Path)
+		}
+		path = follower(o.Path, f.Cwd)
+	}
+	return nil
+}
+
+// follower is the absolute path of the interpreter or loader of a program, "" if none.
+func follower(program, cwd string) string {
+	fd, err := unix.Open(program, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	next, err := image.Next(fd)
+	if err != nil || next.Path == "" {
+		return ""
+	}
+	if !filepath.IsAbs(next.Path) {
+		return cwd + "/" + next.Path
+	}
+	return next.Path
+}
+
+// setPrefix grants reading of the program's own installation: DIR for DIR/bin/PROG, if DIR
+// is narrow enough.
+func (m *machine) setPrefix(program string) {
+	bin := filepath.Dir(program)
+	if filepath.Base(bin) != "bin" {
+		return
+	}
+	prefix := filepath.Dir(bin)
+	if m.unfit(prefix) == "" && !firstLevel(prefix) && prefix != "/" && !slices.Contains(m.facts.Runtime, prefix) {
+		m.facts.Runtime = append(m.facts.Runtime, prefix)
+	}
+}
+
+// lookup resolves a literal path for the policy. What cannot be resolved is named as it
+// is written and does not exist.
+func lookup(path string) rules.Target {
+	o, err := resolve.Canonical(path)
+	if err != nil {
+		return rules.Target{Path: path}
+	}
+	t := rules.Target{Path: o.Path, Exists: o.Exists && o.Errno == 0}
+	if t.Exists {
+		t.IsDir = o.Stat.Mode&unix.S_IFMT == unix.S_IFDIR
+		t.Inode = rules.Inode{Dev: o.Stat.Dev, Ino: o.Stat.Ino}
+	}
+	return t
+}
+
+// canonicalDir resolves a folder that must be there.
+func canonicalDir(dir string) (string, error) {
+	o, err := resolve.Canonical(dir)
+	switch {
+	case err != nil:
+		return "", err
+	case o.Errno != 0:
+		return "", fmt.Errorf("%s: %w", record.Escape(dir), o.Errno)
+	case o.Stat.Mode&unix.S_IFMT != unix.S_IFDIR:
+		return "", fmt.Errorf("%s: %w", record.Escape(dir), errors.New("not a directory"))
+	}
+	return o.Path, nil
+}
+
+// passwdHome is the home folder of the password file. os/user would bring the C library
+// into the binary, and NSS with its sockets into every start.
+func passwdHome(uid int) string {
+	text, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), ":")
+		if len(fields) >= 6 && fields[2] == strconv.Itoa(uid) && filepath.IsAbs(fields[5]) {
+			return filepath.Clean(fields[5])
+		}
+	}
+	return ""
+}
+
+// nameservers reads resolv.conf(5).
+func nameservers(file string) []netip.Addr {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	var out []netip.Addr
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) >= 2 && fields[0] == "nameserver" {
+			if addr, err := netip.ParseAddr(fields[1]); err == nil {
+				out = append(out, addr)
+			}
+		}
+	}
+	return out
+}

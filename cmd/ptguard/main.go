@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command ptguard runs a program of any language under a guard that sees, and can refuse,
+// each file, program and address that its process tree touches.
+//
+// Rules of this package: nothing is written to standard output but what a command was
+// asked for; every line to standard error begins with "ptguard:"; errors are lower case
+// without a full stop and say what to do; the exit codes are those of exit.go.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"ptguard/internal/probe"
+	"ptguard/tracer"
+)
+
+type cli struct {
+	Run     runCmd     `cmd:"" help:"Run CMD guarded."`
+	Check   checkCmd   `cmd:"" help:"Check policy files: errors, and rules that can never fire."`
+	Dump    dumpCmd    `cmd:"" help:"Show a denial trace."`
+	Doctor  doctorCmd  `cmd:"" help:"Show what this machine can do, tried for real."`
+	Version versionCmd `cmd:"" help:"Show the version."`
+}
+
+func main() {
+	if tracer.IsStage(os.Args) {
+		tracer.Stage(os.Args)
+	}
+	probe.ChildMain(os.Args)
+	os.Exit(run(os.Args[1:]))
+}
+
+// run parses the command line, runs the command and gives the exit status.
+func run(args []string) int {
+	var c cli
+	exit := -1
+	parser, err := kong.New(&c,
+		kong.Name("ptguard"),
+		kong.Description("An audit hook for any program: run it guarded, see and refuse what its whole process tree touches."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: false, WrapUpperBound: 100}),
+		kong.ExplicitGroups(runGroups),
+		kong.Exit(func(code int) { exit = code; panic(exitNow{}) }),
+	)
+	if err != nil {
+		return fail(err)
+	}
+	ctx, code, err := parse(parser, args, &exit)
+	switch {
+	case ctx == nil && err == nil:
+		return code // --help
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "ptguard: error: %v\nptguard: hint: see ptguard --help, or ptguard run --help\n", err)
+		return exitFailed
+	}
+	if err := ctx.Run(); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+// exitNow unwinds kong's --help, which wants to exit where it stands.
+type exitNow struct{}
+
+func parse(parser *kong.Kong, args []string, exit *int) (ctx *kong.Context, code int, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(exitNow); !ok {
+				panic(r)
+			}
+			ctx, code, err = nil, *exit, nil
+		}
+	}()
+	ctx, err = parser.Parse(args)
+	return ctx, 0, err
+}
+
+// fail prints an error, with each of its lines marked as ours, and gives the status it asks for.
+func fail(err error) int {
+	var status *statusError
+	if errors.As(err, &status) {
+		if status.err == nil {
+			return status.code
+		}
+		err = status.err
+	}
+	text := strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n", "\nptguard:   ")
+	fmt.Fprintf(os.Stderr, "ptguard: error: %s\n", text)
+	if status != nil {
+		if status.hint != "" {
+			fmt.Fprintf(os.Stderr, "ptguard: hint: %s\n", status.hint)
+		}
+		return status.code
+	}
+	return exitFailed
+}

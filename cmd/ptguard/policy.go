@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"ptguard/record"
+	"ptguard/rules"
+)
+
+// maxPolicy is the size of a policy file above which it is refused unread.
+const maxPolicy = 1 << 20
+
+// policyFlags are the rules that a command line can state.
+type policyFlags struct {
+	Policy []string `short:"p" placeholder:"FILE" sep:"none" group:"policy" help:"Policy file (repeatable; default $$PTGUARD_POLICY, else none)."`
+	Preset []string `placeholder:"NAME" group:"policy" help:"Preset to start from: permissive, strict or open (repeatable; default what the files extend, else permissive)."`
+	Mode   string   `placeholder:"MODE" group:"policy" help:"strict, permissive or open (default that of the preset)."`
+	Work   string   `placeholder:"DIR" group:"files" help:"Work folder: readable and writable (default the current directory)."`
+	Read   []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading P and all beneath (repeatable; default none)."`
+	Write  []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading and writing P and all beneath (repeatable; default none)."`
+	Deny   []string `placeholder:"P" sep:"none" group:"files" help:"Refuse P and all beneath with EPERM, before every allow (repeatable; default none)."`
+	Hide   []string `placeholder:"P" sep:"none" group:"files" help:"Let P seem absent; this version: for opening and executing (repeatable; default none)."`
+
+	AllowExec []string `placeholder:"G" sep:"none" group:"programs" help:"Only these programs may be executed (repeatable; default all that may be read)."`
+	DenyExec  []string `placeholder:"G" sep:"none" group:"programs" help:"Programs that may not be executed, by path, glob or NAME (repeatable; default none)."`
+	NoExec    bool     `group:"programs" help:"Nothing may be executed after CMD (default off)."`
+
+	Connect []string `placeholder:"A" sep:"none" group:"network" help:"Allow connecting to A: [tcp|udp] HOST:PORT, unix PATH, unix @NAME, @dns, @tree; replaces the preset's (repeatable; default loopback)."`
+	Bind    []string `placeholder:"A" sep:"none" group:"network" help:"Allow binding A; replaces the preset's (repeatable; default loopback)."`
+	DenyNet []string `placeholder:"A" sep:"none" group:"network" help:"Refuse an address, before every allow (repeatable; default none)."`
+
+	Env     []string `placeholder:"NAME[=VALUE]" sep:"none" group:"process" help:"Pass or set a variable (repeatable; default all in permissive, a short list in strict)."`
+	KeepEnv bool     `group:"process" help:"Pass the whole environment in strict mode too (default off)."`
+}
+
+func (f *policyFlags) values() rules.FlagValues {
+	return rules.FlagValues{
+		Mode: f.Mode, Read: f.Read, Write: f.Write, Deny: f.Deny, Hide: f.Hide,
+		AllowExec: f.AllowExec, DenyExec: f.DenyExec, NoExec: f.NoExec,
+		Connect: f.Connect, Bind: f.Bind, DenyNet: f.DenyNet, Env: f.Env, KeepEnv: f.KeepEnv,
+	}
+}
+
+// sources reads all layers in their order: presets, files, flags. read lists the files
+// that were read, which the tree must not change.
+func (f *policyFlags) sources() (layers []*rules.Source, read []string, err error) {
+	names := f.Policy
+	if named := os.Getenv("PTGUARD_POLICY"); len(names) == 0 && named != "" {
+		names = []string{named}
+	}
+	load := func(name string) (*rules.Source, error) {
+		read = append(read, name)
+		return readPolicy(name)
+	}
+	var files []*rules.Source
+	for _, name := range names {
+		s, err := load(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, s)
+	}
+	flags, err := rules.FromFlags(f.values())
+	if err != nil {
+		return nil, nil, err
+	}
+	layers, err = rules.Layers(f.Preset, files, flags, load)
+	return layers, read, err
+}
+
+// readPolicy reads one policy file. It must be a regular file of a sane size.
+func readPolicy(name string) (*rules.Source, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read policy %s: %w", record.Escape(name), errnoOf(err))
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read policy %s: %w", record.Escape(name), errnoOf(err))
+	case info.IsDir():
+		return nil, fmt.Errorf("read policy %s: is a directory", record.Escape(name))
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxPolicy+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read policy %s: %w", record.Escape(name), errnoOf(err))
+	case len(text) > maxPolicy:
+		return nil, fmt.Errorf("read policy %s: larger than 1 MiB, which no policy is", record.Escape(name))
+	}
+	return rules.Read(name, text)
+}
+
+// checkCmd is "ptguard check POLICY…".
+type checkCmd struct {
+	Policy []string `arg:"" placeholder:"POLICY" help:"Policy files to check, each by itself."`
+	Work   string   `placeholder:"DIR" help:"Work folder to check against (default the current directory)."`
+}
+
+// Run is called by kong. Warnings and errors are the output that was asked for; the status
+// is 1 if any file has an error.
+func (c *checkCmd) Run() error {
+	bad := false
+	for _, name := range c.Policy {
+		if err := c.check(name); err != nil {
+			bad = true
+			var pos *rules.PosError
+			if !errors.As(err, &pos) {
+				err = fmt.Errorf("%w", err)
+			}
+			fmt.Fprintln(os.Stdout, "error: "+err.Error())
+		}
+	}
+	if bad {
+		return &statusError{code: 1}
+	}
+	return nil
+}
+
+func (c *checkCmd) check(name string) error {
+	flags := policyFlags{Policy: []string{name}, Work: c.Work}
+	layers, _, err := flags.sources()
+	if err != nil {
+		return err
+	}
+	m, err := newMachine(layers, c.Work, os.Environ())
+	if err != nil {
+		return err
+	}
+	p, err := rules.Compile(layers, *m.facts)
+	if err != nil {
+		return err
+	}
+	warnings := p.Warnings()
+	for _, w := range warnings {
+		fmt.Fprintln(os.Stdout, "warning: "+w.Pos+": "+w.Msg)
+	}
+	for _, lifted := range p.Lifted() {
+		fmt.Fprintln(os.Stdout, "note: lifts "+lifted)
+	}
+	fmt.Fprintf(os.Stdout, "%s: ok, mode %s, %d rules, %d warnings\n", record.Escape(name), p.Mode(), len(p.Lines()), len(warnings))
+	return nil
+}

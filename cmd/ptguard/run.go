@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/sys/unix"
+	"ptguard/record"
+	"ptguard/rules"
+	"ptguard/tracer"
+)
+
+// runGroups are the headings of "ptguard run --help".
+var runGroups = []kong.Group{
+	{Key: "policy", Title: "Policy"}, {Key: "files", Title: "Files"}, {Key: "programs", Title: "Programs"},
+	{Key: "network", Title: "Network"}, {Key: "records", Title: "Records"}, {Key: "process", Title: "Process"},
+}
+
+// runCmd is "ptguard run [flags] [--] CMD [ARG…]".
+type runCmd struct {
+	policyFlags
+
+	KeepFD       []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1, 2)."`
+	Timeout      time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, exit 124 (default none)."`
+	Wait         string        `enum:"all,leader" default:"all" group:"process" help:"Wait for the whole tree, or kill what remains when CMD ends: all or leader (default ${default})."`
+	AllowSetuid  bool          `group:"process" help:"Let set-uid programs work, when run as root (default off: no_new_privs)."`
+	FailOnDenial bool          `group:"process" help:"Exit 120 where it would be 0 if anything was refused (default off)."`
+
+	Trace      string `placeholder:"FILE|fd:N|-" group:"records" help:"Write the trace there (default none)."`
+	TraceLevel string `enum:"denials,decisions,all" default:"denials" group:"records" help:"What goes into the trace: denials, decisions or all (default ${default})."`
+	Log        string `placeholder:"FILE|fd:N|none" env:"PTGUARD_LOG" group:"records" help:"Where the live lines go (default standard error)."`
+	Quiet      bool   `short:"q" group:"records" help:"No live lines, no summary (default off)."`
+
+	Command []string `arg:"" passthrough:"" placeholder:"CMD" name:"cmd" help:"Program to run and its arguments."`
+}
+
+// Run is called by kong. It gives a *statusError, or does not return where the program
+// died by a signal.
+func (c *runCmd) Run() error {
+	begin := time.Now()
+	command := c.Command
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return errors.New("run: which program? usage: ptguard run [flags] [--] CMD [ARG…]")
+	}
+	if c.AllowSetuid && os.Geteuid() != 0 {
+		return errors.New("--allow-setuid: only root can leave no_new_privs off; a filter of an unprivileged user needs it")
+	}
+	g, err := c.prepare(command)
+	if err != nil {
+		return err
+	}
+	defer g.log.Close()
+	for _, w := range g.warnings {
+		g.live.Warn(w)
+	}
+	result, err := tracer.Run(&g.config)
+	code, signal := c.outcome(result, err)
+	g.finish(begin, result, code, signal)
+	switch {
+	case err != nil:
+		return explain(err)
+	case signal != 0:
+		code = die(signal)
+	}
+	return &statusError{code: code}
+}
+
+// guarded is a run that is ready to start.
+type guarded struct {
+	config   tracer.Config
+	policy   *rules.Policy
+	machine  *machine
+	sink     *record.Sink
+	log      *record.Log
+	live     *record.Live
+	command  []string
+	warnings []string
+}
+
+// prepare does everything that can fail before anything runs.
+func (c *runCmd) prepare(command []string) (*guarded, error) {
+	layers, files, err := c.sources()
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMachine(layers, c.Work, os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	for _, fd := range c.KeepFD {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
+			return nil, fmt.Errorf("--keep-fd %d: %w", fd, err)
+		}
+	}
+	g := &guarded{machine: m, command: command, warnings: m.warnings}
+	if err := g.openRecords(c); err != nil {
+		return nil, err
+	}
+	m.facts.Protected = g.protected(files)
+	if g.policy, err = c.compile(layers, m, command); err != nil {
+		return nil, err
+	}
+	for _, w := range g.policy.Warnings() {
+		g.warnings = append(g.warnings, w.Pos+": "+w.Msg)
+	}
+	env := g.policy.Env(os.Environ())
+	path, err := findProgram(command[0], env)
+	if err != nil {
+		return nil, err
+	}
+	g.config = tracer.Config{
+		Path: path, Argv: command, Env: env, KeepFDs: c.KeepFD, AllowSetuid: c.AllowSetuid,
+		WaitLeader: c.Wait == "leader", Timeout: c.Timeout,
+		Policy: g.policy, Sink: g.sink, Live: g.live,
+		OnStart: g.started,
+	}
+	return g, nil
+}
+
+// compile binds the policy. The program is searched in the environment it will get, and
+// that depends on the policy's env rules only, which need no binding: so the program is
+// found with the caller's PATH first, and again with its own once the policy is there.
+func (c *runCmd) compile(layers []*rules.Source, m *machine, command []string) (*rules.Policy, error) {
+	path, err := findProgram(command[0], os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	if err := m.setProgram(path); err != nil {
+		return nil, err
+	}
+	return rules.Compile(layers, *m.facts)
+}
+
+// openRecords opens the trace and the log before the program starts.
+func (g *guarded) openRecords(c *runCmd) (err error) {
+	if c.Quiet {
+		c.Log = "none"
+	}
+	if g.log, err = record.OpenLog(c.Log); err != nil {
+		return err
+	}
+	trace := c.Trace
+	if trace == "none" {
+		trace = ""
+	}
+	g.live = record.NewLive(g.log, record.LiveOptions{Colour: g.log.Colour(), Trace: trace})
+	if trace == "" {
+		trace = "none"
+	}
+	level, err := record.ParseLevel(c.TraceLevel)
+	if err != nil {
+		return err
+	}
+	g.sink, err = record.Open(trace, record.SinkOptions{Run: runID(), Level: level, Warn: g.live.Warn})
+	if err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	return nil
+}
+
+func runID() string { return strings.ToLower(rand.Text()[:12]) }
+
+// protected lists the files the tree must not change: policies, trace, log.
+func (g *guarded) protected(policies []string) []string {
+	out := slices.Clone(policies)
+	for _, file := range []func() (string, uint64, uint64, bool){g.sink.File, g.log.File} {
+		if path, _, _, ok := file(); ok {
+			out = append(out, path)
+		}
+	}
+	for i, path := range out {
+		if !strings.HasPrefix(path, "/") {
+			path = g.machine.facts.Cwd + "/" + path
+		}
+		out[i] = lookup(path).Path
+	}
+	return out
+}
+
+// started writes the first record, which names what is really active.
+func (g *guarded) started(t tracer.Tier) {
+	tier := t.Name
+	if t.Scoped {
+		tier += ", Landlock signal scope"
+	}
+	g.sink.Put(&record.Record{Kind: record.KindStart, PID: os.Getpid(), Start: &record.Start{
+		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
+		Command: record.MaskArgv(g.command), Work: record.Escape(g.machine.facts.Work), Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
+	}}, nil)
+}
+
+// finish writes the last record and the summary.
+func (g *guarded) finish(begin time.Time, result tracer.Result, code int, signal unix.Signal) {
+	wall := time.Since(begin)
+	end := &record.End{Status: code, Stops: result.Stats.Stops, Decisions: result.Stats.Decisions, WallMS: wall.Milliseconds()}
+	if signal != 0 {
+		end.Signal = unix.SignalName(signal)
+	}
+	var own, tree unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &own)
+	_ = unix.Getrusage(unix.RUSAGE_CHILDREN, &tree)
+	end.OwnCPUMS, end.TreeCPUMS = cpu(&own), cpu(&tree)
+	if err := g.sink.Close(&record.Record{Kind: record.KindEnd, PID: os.Getpid(), End: end}); err != nil {
+		g.live.Warn("close the trace: " + err.Error())
+	}
+	g.live.Summary(wall, g.sink.Stats().Lost)
+	g.live.Flush(2 * time.Second)
+}
+
+func cpu(u *unix.Rusage) int64 {
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Milliseconds()
+}
+
+func kernelRelease() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+// outcome turns the end of a run into an exit status, or the signal to die of.
+func (c *runCmd) outcome(result tracer.Result, err error) (code int, signal unix.Signal) {
+	switch {
+	case err != nil:
+		return explain(err).code, 0
+	case result.TimedOut:
+		return exitTimeout, 0
+	case result.Status.Signaled():
+		return 128 + int(result.Status.Signal()), result.Status.Signal()
+	}
+	code = result.Status.ExitStatus()
+	if code == 0 && c.FailOnDenial && result.Stats.Denials > 0 {
+		code = exitDenied
+	}
+	return code, 0
+}
+
+// explain gives a failed start its exit status and, where one is known, what to do.
+func explain(err error) *statusError {
+	var exec *tracer.ExecError
+	if errors.As(err, &exec) {
+		code := exitCannotRun
+		if exec.Errno == unix.ENOENT {
+			code = exitNotFound
+		}
+		return &statusError{code: code, err: err}
+	}
+	var refused *tracer.RefusedError
+	if errors.As(err, &refused) {
+		return &statusError{code: exitFailed, err: err, hint: "ptguard doctor shows what this machine can do"}
+	}
+	return &statusError{code: exitFailed, err: err}
+}

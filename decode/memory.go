@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Memory is all that decoding may ask of the tracee.
+type Memory interface {
+	// ReadMem reads into buf from the tracee's address addr. It may be short where the
+	// mapping ends; n is 0 only with an error.
+	ReadMem(buf []byte, addr uint64) (n int, err error)
+}
+
+// Fault says that an argument does not decode. The caller refuses the call with Errno,
+// which is what the kernel itself would answer if it met the same words.
+type Fault struct {
+	Errno syscall.Errno
+	// Plain: the kernel is certain to answer the same, so this is no refusal of ours (a
+	// NULL pointer, a path without end). Else ptguard alone may be blind here.
+	Plain bool
+	What  string
+}
+
+func (f *Fault) Error() string { return fmt.Sprintf("%s: %v", f.What, f.Errno) }
+
+// Unwrap gives the errno.
+func (f *Fault) Unwrap() error { return f.Errno }
+
+const (
+	pageSize = 4096 // the smallest page of both architectures: reads never cross one more than needed
+	pathMax  = 4096 // PATH_MAX, with the NUL
+)
+
+func unreadable(what string, addr uint64) error {
+	return &Fault{Errno: syscall.EFAULT, Plain: addr < pageSize, What: "read " + what}
+}
+
+// readString reads a NUL-terminated string of at most limit bytes with the NUL. It reads
+// to the end of a page first, for the string may end just before a hole (techniques B12).
+func readString(m Memory, buf []byte, addr uint64, limit int, what string) (string, error) {
+	if len(buf) > limit {
+		buf = buf[:limit]
+	}
+	n := 0
+	for n < len(buf) {
+		want := min(len(buf)-n, pageSize-int((addr+uint64(n))%pageSize))
+		got, err := m.ReadMem(buf[n:n+want], addr+uint64(n))
+		if err != nil || got == 0 {
+			return "", unreadable(what, addr)
+		}
+		if end := bytes.IndexByte(buf[n:n+got], 0); end >= 0 {
+			return string(buf[:n+end]), nil
+		}
+		n += got
+	}
+	return "", &Fault{Errno: syscall.ENAMETOOLONG, Plain: true, What: "read " + what}
+}
+
+// readFull reads exactly len(buf) bytes.
+func readFull(m Memory, buf []byte, addr uint64, what string) error {
+	for n := 0; n < len(buf); {
+		got, err := m.ReadMem(buf[n:], addr+uint64(n))
+		if err != nil || got == 0 {
+			return unreadable(what, addr)
+		}
+		n += got
+	}
+	return nil
+}
+
+// The limits of an argument vector that is read: far above what a rule can match, far
+// below what would let a tree fill our memory (MAX_ARG_STRLEN is 128 KiB, execve(2)).
+const (
+	maxArgs     = 8192
+	maxArgBytes = 1 << 20
+)
+
+var errArgs = errors.New("argument vector too long to judge")
+
+// readArgv reads argv[]; a NULL pointer is an empty vector, as for the kernel.
+func readArgv(m Memory, addr uint64) ([]string, error) {
+	if addr == 0 {
+		return nil, nil
+	}
+	var out []string
+	var word [8]byte
+	buf := make([]byte, 128<<10)
+	for total := 0; ; addr += 8 {
+		if err := readFull(m, word[:], addr, "argv"); err != nil {
+			return nil, err
+		}
+		p := binary.LittleEndian.Uint64(word[:])
+		if p == 0 {
+			return out, nil
+		}
+		s, err := readString(m, buf, p, len(buf), "argument")
+		if err != nil {
+			return nil, err
+		}
+		if total += len(s) + 1; len(out) == maxArgs || total > maxArgBytes {
+			return nil, &Fault{Errno: syscall.E2BIG, What: errArgs.Error()}
+		}
+		out = append(out, s)
+	}
+}

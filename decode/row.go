@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package decode
+
+import "syscall"
+
+// Kind says how one argument of a call is read. Relations are by position, stated once:
+// a path is resolved against the dirfd just before it, else the cwd; openFlags, openHow
+// and atFlags speak of the path (or entry) before them; a length follows its pointer.
+type Kind uint8
+
+// The kinds of argument.
+const (
+	Word        Kind = iota // a number or pointer that nothing depends on
+	FD                      // descriptor (int32) whose object needs Arg.Access; 0 access: not judged
+	Dirfd                   // directory descriptor (int32) of the next path, AT_FDCWD allowed
+	Path                    // pathname, last link followed
+	Entry                   // pathname whose last component is the directory entry itself
+	OpenFlags               // open(2) flags (int)
+	OpenHow                 // struct open_how * of openat2(2); its size is the next argument
+	AtFlags                 // AT_* flags (int)
+	Argv                    // char *const argv[]
+	ModeType                // mode_t whose S_IFMT bits say what mknod makes
+	Sockaddr                // struct sockaddr *; the length is the next argument
+	Msghdr                  // struct msghdr *: its msg_name
+	Mmsghdr                 // struct mmsghdr[]: every msg_name; the count is the next argument
+	PID                     // pid_t of another process, 0 meaning the caller
+	RenameFlags             // renameat2(2) flags
+	MapFD                   // descriptor of an mmap(2)
+	MapRange                // address of a mapping; the length is the next argument
+)
+
+// Arg is one argument of a Row.
+type Arg struct {
+	Kind   Kind
+	Access Access
+	Act    Act
+	NoLink bool // Path: the last link is not followed (lchown, link, l*xattr)
+	NullFD bool // Path: a NULL pointer means the dirfd itself (utimensat)
+}
+
+// Act is what a call does to a directory entry, where the access alone does not say it.
+type Act uint8
+
+// The acts that rules tell apart.
+const (
+	ActOther        Act = iota
+	ActMkdir            // mkdir
+	ActMknod            // mknod
+	ActRenameSource     // a name is taken away by rename
+	ActRenameTarget     // a name is made by rename
+	ActExchange         // both, RENAME_EXCHANGE
+	ActLinkSource       // gets a second name
+	ActLinkTarget       // is the second name
+	ActSymlink          // symlink
+	ActRmdir            // rmdir
+)
+
+// Test is a condition on one argument under which the call stops; the seccomp filter is
+// compiled from it. Low 32 bits only, as the kernel truncates int arguments (techniques
+// K7), except NonNull, which looks at the whole word.
+type Test struct {
+	Arg  int
+	Op   TestOp
+	Bits uint32 // AnyBit, NoBit: the mask; Equal: the value
+	// And: a second condition that must hold too.
+	And *Test
+}
+
+// TestOp is the comparison of a Test.
+type TestOp uint8
+
+// The comparisons.
+const (
+	AnyBit   TestOp = iota // arg & Bits != 0
+	NoBit                  // arg & Bits == 0
+	Equal                  // arg == Bits
+	NotEqual               // arg != Bits
+	NonNull                // arg != 0, all 64 bits
+)
+
+// Need names a property of the policy without which a row is not traced at all.
+type Need uint8
+
+// The needs. A row with need NeedAlways is always traced.
+const (
+	NeedAlways  Need = iota
+	NeedReads        // stops always if some rule can refuse a read, else only under When
+	NeedExecMap      // PROT_EXEC mappings: only with exec rules
+	NeedBlind        // only if ptguard lacks CAP_SYS_PTRACE (PR_SET_DUMPABLE)
+)
+
+// Answer is a constant refusal: the row is judged without the policy.
+type Answer struct {
+	Errno  syscall.Errno
+	Guard  string // name of the guard, shown as rule "guard NAME"
+	Reason string // one sentence
+}
+
+// Row is one system call that the tracer looks at. There is no number and no arch column:
+// numbers come from the arch tables (see numbers.go).
+type Row struct {
+	Name  string
+	Event string // PEP 578 audit event where CPython raises one, else ""
+	Args  []Arg
+	// When: the call stops only if one of these holds; empty: it always stops.
+	When []Test
+	Need Need
+	// Const is set for constant refusals.
+	Const *Answer
+	// Special is set where the tracer answers by itself.
+	Special Special
+	// Flags: what creat(2) and the like imply: open flags of a call without the argument.
+	Flags int
+}
+
+// Special marks the rows that the tracer answers by itself.
+type Special uint8
+
+// The special rows.
+const (
+	NotSpecial Special = iota
+	Untrace            // clone(2) with CLONE_UNTRACED: the bit is cleared in the register
+	Dumpable           // PR_SET_DUMPABLE 0, PR_GET_DUMPABLE: answered without taking effect
+)
+
+// Policy tells which needs of rows a policy has.
+type Policy struct{ Reads, ExecMap, Blind bool }
+
+// Conditions gives the tests under which a call of this row stops with policy p. traced
+// false: never; traced with no tests: always.
+func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
+	switch r.Need {
+	case NeedReads:
+		if p.Reads {
+			return nil, true
+		}
+	case NeedExecMap:
+		return r.When, p.ExecMap
+	case NeedBlind:
+		return r.When, p.Blind
+	case NeedAlways:
+	}
+	return r.When, true
+}
+
+// Holds tells whether the test is true of the six argument words.
+func (t Test) Holds(args *[6]uint64) bool {
+	low, ok := uint32(args[t.Arg]), false
+	switch t.Op {
+	case AnyBit:
+		ok = low&t.Bits != 0
+	case NoBit:
+		ok = low&t.Bits == 0
+	case Equal:
+		ok = low == t.Bits
+	case NotEqual:
+		ok = low != t.Bits
+	case NonNull:
+		ok = args[t.Arg] != 0
+	}
+	return ok && (t.And == nil || t.And.Holds(args))
+}

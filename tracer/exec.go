@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/internal/image"
+	"ptguard/internal/resolve"
+	"ptguard/rules"
+)
+
+// examineChain adds what follows from the program at hand: each #! interpreter and the ELF
+// loader. They are judged like the program itself.
+func (l *loop) examineChain(s stopped) (syscall.Errno, error) {
+	for depth := 0; ; depth++ {
+		j := &l.judged[len(l.judged)-1]
+		file := &j.request.File
+		if file.Mode&unix.S_IFMT != unix.S_IFREG {
+			break // a directory, a device: EACCES is the kernel's answer
+		}
+		next, err := image.Next(j.resolved.FD)
+		if err != nil {
+			// Without its first bytes we would not know what runs, and its process would
+			// be closed to us (mode 0111, techniques K21).
+			return errnoOf(err), nil
+		}
+		if next.Path == "" || depth > image.MaxScripts {
+			break
+		}
+		o := &decode.Object{Kind: decode.Path, Access: decode.Exec, Dirfd: unix.AT_FDCWD, Path: next.Path}
+		l.judged = append(l.judged, judgement{object: o, request: rules.Request{Access: decode.Exec}})
+		j = &l.judged[len(l.judged)-1]
+		j.resolved.FD, j.resolved.Parent = -1, -1
+		bare, err := l.examinePath(s, j)
+		if bare != 0 || err != nil {
+			return bare, err
+		}
+		j.request.Program, j.request.Argv = false, nil
+		j.request.Loader = next.Loader
+		if next.Loader {
+			break
+		}
+	}
+	s.images = s.images[:0]
+	for i := range l.judged {
+		id := l.judged[i].request.File.Inode
+		s.images = append(s.images, fileID{id.Dev, id.Ino})
+	}
+	return 0, nil
+}
+
+// judgeImage looks, at the exec event, at the file that really runs. If it is one of those
+// that the entry was decided on, nothing has changed; else somebody exchanged the file or
+// the name meanwhile (or binfmt_misc chose a handler), and it is decided now. The new image
+// has not run an instruction, so killing it leaves no effect.
+func (l *loop) judgeImage(s stopped, images []fileID) {
+	var r resolve.Object
+	task := resolve.Task{TGID: s.proc.pid, TID: s.tid}
+	if err := l.resolve.Resolve(&r, task, unix.AT_FDCWD, procPath(s.tid, "exe"), 0); err != nil || r.Errno != 0 {
+		if !alive(s.tid) {
+			s.resume(0)
+			return
+		}
+		l.killImage(s, "the running image cannot be seen")
+		return
+	}
+	defer r.Close()
+	for _, id := range images {
+		if id == (fileID{r.Stat.Dev, r.Stat.Ino}) {
+			l.recordExec(s)
+			s.resume(0)
+			return
+		}
+	}
+	request := rules.Request{Access: decode.Exec, Program: true, First: !l.started}
+	l.file(s, &r, &request.File)
+	request.File.Held = 0 // the magic link is ours, not the program's
+	if l.cfg.Policy.Needs().Argv {
+		_, _, _, request.Argv = identity(s.tid, s.proc.pid)
+	}
+	if d := l.decide(s, &request); d.Refused() {
+		l.killRefused(s, &request, d)
+		return
+	}
+	l.recordExec(s)
+	s.resume(0)
+}
+
+// alive tells whether a task can still be looked at: a killed one has no exe.
+func alive(tid int) bool {
+	state := statusField(tid, "State")
+	return state != "" && state[0] != 'Z' && state[0] != 'X'
+}
+
+// examineRange finds the files mapped in the range that mprotect(2) makes executable.
+func (l *loop) examineRange(s stopped, o *decode.Object) error {
+	maps, err := readMaps(s.tid)
+	if err != nil {
+		return err
+	}
+	for _, m := range maps {
+		if m.ino == 0 || m.end <= o.Start || m.start >= o.Start+o.Len {
+			continue
+		}
+		r := rules.Request{Access: decode.Map}
+		r.File = rules.File{Path: m.path, Exists: true, Inode: rules.Inode{Dev: m.dev, Ino: m.ino}, Mode: unix.S_IFREG | 0o755}
+		if !filepath.IsAbs(m.path) {
+			r.File.Path, r.File.Nameless = "", true
+		}
+		l.judged = append(l.judged, judgement{object: o, request: r})
+		j := &l.judged[len(l.judged)-1]
+		j.resolved.FD, j.resolved.Parent = -1, -1
+		j.resolved.Path = r.File.Path
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"bufio"
+	"net/netip"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/rules"
+)
+
+// facts are what the tree has done that speaks for a call: what it made, which terminals
+// and sockets are its own. They are looked up only when a call would be refused without
+// them, so they cost nothing on the allow path.
+type facts struct {
+	made map[string]struct{} // canonical names of directories and sockets the tree made
+	tty  []uint64            // rdev of the terminals ptguard was started on
+}
+
+// maxMade bounds the memory of made: beyond it the tree's own objects are no longer known
+// as such, which only refuses more.
+const maxMade = 1 << 16
+
+func newFacts() facts {
+	f := facts{made: map[string]struct{}{}}
+	for fd := range 3 {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && unix.Major(st.Rdev) != 0 {
+			f.tty = append(f.tty, st.Rdev)
+		}
+	}
+	return f
+}
+
+// owner says whose process a pid or thread id is.
+func (l *loop) owner(pid int) rules.Owner {
+	if l.tasks[pid] != nil {
+		return rules.OwnerTree
+	}
+	if pid == os.Getpid() {
+		return rules.OwnerGuard
+	}
+	if _, err := os.Lstat("/proc/self/task/" + strconv.Itoa(pid)); err == nil {
+		return rules.OwnerGuard
+	}
+	return rules.OwnerOutsider
+}
+
+// allowed books what the call at hand is about to make, move or remove.
+func (l *loop) allowed(stopped) {
+	var source string
+	for i := range l.judged {
+		r := &l.judged[i].request
+		name := r.File.Path
+		switch {
+		case r.Act == rules.ActMkdir, r.Access&decode.Bind != 0 && name != "":
+			l.facts.add(name)
+		case r.Act == rules.ActRenameSource:
+			source = name
+		case r.Act == rules.ActRenameTarget:
+			l.facts.move(source, name)
+		case r.Access&decode.Remove != 0:
+			delete(l.facts.made, name)
+		}
+	}
+}
+
+func (f *facts) add(name string) {
+	if len(f.made) < maxMade {
+		f.made[name] = struct{}{}
+	}
+}
+
+func (f *facts) move(from, to string) {
+	delete(f.made, to)
+	if _, ok := f.made[from]; ok {
+		delete(f.made, from)
+		f.add(to)
+	}
+}
+
+// isMade tells whether the tree made the object or a directory above it.
+func (f *facts) isMade(name string) bool {
+	if len(f.made) == 0 {
+		return false
+	}
+	for ; len(name) > 1; name = path.Dir(name) {
+		if _, ok := f.made[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// complete adds the costly facts to a request that was refused without them. It tells
+// whether any was found.
+func (f *facts) complete(l *loop, s stopped, r *rules.Request) bool {
+	found := false
+	if r.File.Path != "" && !r.File.Made && f.isMade(r.File.Path) {
+		r.File.Made, found = true, true
+	}
+	if r.File.Mode&unix.S_IFMT == unix.S_IFCHR && !r.File.OwnPTY && f.ownTerminal(l, s, &r.File) {
+		r.File.OwnPTY, found = true, true
+	}
+	if r.Access&(decode.Connect|decode.Bind) != 0 && !r.Addr.Tree && l.treeServes(&r.Addr) {
+		r.Addr.Tree, found = true, true
+	}
+	return found
+}
+
+// ownTerminal: the terminal ptguard was started on, the controlling terminal of the task,
+// or a pseudo-terminal whose master the tree holds.
+func (f *facts) ownTerminal(l *loop, s stopped, file *rules.File) bool {
+	for _, rdev := range f.tty {
+		if rdev == file.Rdev {
+			return true
+		}
+	}
+	index, ok := strings.CutPrefix(file.Path, "/dev/pts/")
+	if !ok {
+		return false
+	}
+	if controllingTerminal(s.proc.pid) == file.Rdev {
+		return true
+	}
+	return l.anyFD(func(pid int, fd, target string) bool {
+		if !strings.HasSuffix(target, "/ptmx") {
+			return false
+		}
+		text, err := os.ReadFile(procPath(pid, "fdinfo/"+fd))
+		return err == nil && strings.Contains(string(text), "tty-index:\t"+index+"\n")
+	})
+}
+
+// controllingTerminal is field 7 of /proc/PID/stat as a device number, 0 if there is none.
+func controllingTerminal(pid int) uint64 {
+	text, err := os.ReadFile(procPath(pid, "stat"))
+	if err != nil {
+		return 0
+	}
+	_, rest, ok := cutLast(string(text), ") ")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 5 {
+		return 0
+	}
+	nr, err := strconv.ParseInt(fields[4], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return uint64(uint32(nr))
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// anyFD looks through the descriptors of every process of the tree.
+func (l *loop) anyFD(match func(pid int, fd, target string) bool) bool {
+	seen := map[int]bool{}
+	for _, t := range l.tasks {
+		pid := t.proc.pid
+		if seen[pid] {
+			continue
+		}
+		seen[pid] = true
+		entries, err := os.ReadDir(procPath(pid, "fd"))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			target, err := os.Readlink(procPath(pid, "fd/"+e.Name()))
+			if err == nil && match(pid, e.Name(), target) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// treeServes tells whether a socket of the tree is bound to the address.
+func (l *loop) treeServes(a *rules.Addr) bool {
+	var inodes map[string]bool
+	switch a.Family {
+	case unix.AF_UNIX:
+		if a.Abstract == "" {
+			return false
+		}
+		inodes = unixInodes(func(p string) bool { return p == "@"+a.Abstract })
+	case unix.AF_INET, unix.AF_INET6:
+		inodes = inetInodes(a)
+	}
+	return len(inodes) > 0 && l.anyFD(func(_ int, _, target string) bool { return inodes[target] })
+}
+
+// unixServed tells whether some socket is bound to this path; bound names may be relative,
+// so the last component decides, which errs towards "served".
+func unixServed(name string) bool {
+	return len(unixInodes(func(p string) bool { return path.Base(p) == path.Base(name) })) > 0
+}
+
+// unixInodes lists the sockets of /proc/net/unix whose name matches, as link texts.
+func unixInodes(match func(name string) bool) map[string]bool {
+	out := map[string]bool{}
+	eachLine("/proc/net/unix", func(line string) {
+		fields := strings.SplitN(line, " ", 8) // Num RefCount Protocol Flags Type St Inode Path
+		rest := strings.Fields(line)
+		if len(fields) < 8 || len(rest) < 8 {
+			return
+		}
+		_, name, _ := strings.Cut(line, " "+rest[6]+" ")
+		if match(name) {
+			out["socket:["+rest[6]+"]"] = true
+		}
+	})
+	return out
+}
+
+// inetInodes lists the sockets bound to the address's port whose own address would take
+// what is sent to it.
+func inetInodes(a *rules.Addr) map[string]bool {
+	out := map[string]bool{}
+	var files []string
+	if a.Proto != rules.ProtoUDP {
+		files = append(files, "/proc/net/tcp", "/proc/net/tcp6")
+	}
+	if a.Proto != rules.ProtoTCP {
+		files = append(files, "/proc/net/udp", "/proc/net/udp6")
+	}
+	for _, file := range files {
+		eachLine(file, func(line string) {
+			f := strings.Fields(line)
+			if len(f) < 10 {
+				return
+			}
+			ip, port, ok := procAddr(f[1])
+			if ok && port == a.Port && (ip == a.IP || ip.IsUnspecified() || a.IP.IsUnspecified()) {
+				out["socket:["+f[9]+"]"] = true
+			}
+		})
+	}
+	return out
+}
+
+// procAddr parses "0100007F:1F90": 32-bit words in host order, port in hex.
+func procAddr(text string) (netip.Addr, uint16, bool) {
+	host, portText, ok := strings.Cut(text, ":")
+	port, err := strconv.ParseUint(portText, 16, 16)
+	if !ok || err != nil || len(host)%8 != 0 {
+		return netip.Addr{}, 0, false
+	}
+	var raw []byte
+	for i := 0; i < len(host); i += 8 {
+		w, err := strconv.ParseUint(host[i:i+8], 16, 32)
+		if err != nil {
+			return netip.Addr{}, 0, false
+		}
+		raw = append(raw, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+	}
+	ip, ok := netip.AddrFromSlice(raw)
+	return ip.Unmap(), uint16(port), ok
+}
+
+func eachLine(file string, f func(line string)) {
+	r, err := os.Open(file)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	for sc := bufio.NewScanner(r); sc.Scan(); {
+		f(sc.Text())
+	}
+}

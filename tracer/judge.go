@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/internal/resolve"
+	"ptguard/rules"
+)
+
+// judgement is one object of the call at hand with the question it raises.
+type judgement struct {
+	object   *decode.Object
+	resolved resolve.Object
+	request  rules.Request
+}
+
+// seccompStop handles a call that the filter sent to us. Dispatch is on number and audit
+// arch of the registers, never on the event message, which a filter of the tracee's own
+// can forge (techniques K3).
+func (l *loop) seccompStop(s stopped) {
+	var info syscallInfo
+	if err := getSyscallInfo(s.tid, &info); err != nil {
+		s.lost(err, "read the call of")
+		return
+	}
+	nr := uint32(info.Nr)
+	switch {
+	case info.Op != syscallInfoSeccomp:
+		s.resume(0)
+		return
+	case info.Arch != native.Audit:
+		l.refuseConst(s, foreignName(nr), foreignABI)
+		return
+	case native.X32 != 0 && nr >= native.X32 && int32(nr) >= 0:
+		l.refuseConst(s, native.SyscallName(nr&^native.X32), foreignABI)
+		return
+	case nr >= uint32(len(l.classes)):
+		l.refuseConst(s, native.SyscallName(nr), unknownCall)
+		return
+	}
+	row := l.rowFor(nr, &info.Args)
+	switch {
+	case row == nil && len(l.classes[nr].Rows) == 0 && !l.classes[nr].Pass:
+		l.refuseConst(s, native.SyscallName(nr), unknownCall)
+	case row == nil:
+		// Our filter let it pass: a filter of the tracee's own returned TRACE and would
+		// see ENOSYS without a tracer (techniques A7).
+		s.refuse(unix.ENOSYS)
+	case row.Const != nil:
+		l.refuseConst(s, row.Name, row.Const)
+	case row.Special == decode.Untrace:
+		l.untrace(s, info.Args[0])
+	case row.Special == decode.Dumpable:
+		l.dumpable(s, &info.Args)
+	default:
+		l.judge(s, row, &info.Args)
+	}
+}
+
+// The refusals that no row stands for.
+var (
+	foreignABI  = &decode.Answer{Errno: unix.ENOSYS, Guard: "foreign-abi", Reason: "a call of another ABI (32-bit or x32): its numbers and arguments mean other things"}
+	unknownCall = &decode.Answer{Errno: unix.ENOSYS, Guard: "unknown-call", Reason: "a system call that this version does not know"}
+)
+
+func foreignName(nr uint32) string {
+	return "foreign_" + strings.TrimPrefix((&decode.Arch{}).SyscallName(nr), "syscall_")
+}
+
+// rowFor picks the row of a call: the first whose conditions hold.
+func (l *loop) rowFor(nr uint32, args *[6]uint64) *decode.Row {
+	for _, row := range l.classes[nr].Rows {
+		tests, traced := row.Conditions(l.policy)
+		if !traced {
+			continue
+		}
+		if len(tests) == 0 {
+			return row
+		}
+		for _, test := range tests {
+			if test.Holds(args) {
+				return row
+			}
+		}
+	}
+	return nil
+}
+
+// untrace clears CLONE_UNTRACED, so that the child is ours (techniques K4). The flags are
+// in a register, where no other thread can set the bit again.
+func (l *loop) untrace(s stopped, flags uint64) {
+	if err := setFirstArg(s.tid, flags&^uint64(unix.CLONE_UNTRACED)); err != nil {
+		s.lost(err, "clear CLONE_UNTRACED of")
+		return
+	}
+	l.recordUntraced(s)
+	s.resume(0)
+}
+
+// dumpable answers PR_SET_DUMPABLE 0 and PR_GET_DUMPABLE without effect: an unprivileged
+// ptguard could not read the arguments of a task that became non-dumpable (techniques K21).
+func (l *loop) dumpable(s stopped, args *[6]uint64) {
+	if int32(args[0]) == unix.PR_GET_DUMPABLE {
+		if s.proc.undumpable {
+			s.answer(0)
+			return
+		}
+		s.resume(0)
+		return
+	}
+	s.proc.undumpable = true
+	s.answer(0)
+}
+
+// judge is the way of every call that the policy decides: decode, resolve every object,
+// decide each, and refuse at the first refusal.
+func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
+	l.stats.Decisions++
+	err := decode.Decode(&l.call, row, *args, memory{s.tid}, l.cfg.Policy.Needs().Argv)
+	if err != nil {
+		l.undecodable(s, row, err)
+		return
+	}
+	defer l.forget()
+	bare, err := l.examine(s)
+	switch {
+	case err != nil:
+		l.unresolvable(s, err)
+		return
+	case bare != 0 && blind(bare):
+		s.refuse(bare)
+		return
+	case bare != 0:
+		// The act fails on its names; the kernel says so itself, with the right errno.
+		s.resume(0)
+		return
+	case l.call.Refuse != nil:
+		l.refuseConst(s, row.Name, l.call.Refuse)
+		return
+	}
+	for i := range l.judged {
+		j := &l.judged[i]
+		d := l.decide(s, &j.request)
+		if d.Refused() {
+			if l.notListening(j) {
+				s.resume(0)
+				return
+			}
+			l.refused(s, j, d)
+			return
+		}
+	}
+	l.allowed(s)
+	s.resume(0)
+}
+
+// blind: errnos of the walk that say that we could not look, rather than that nothing is
+// there. The tracee has at most our rights, so the kernel would answer it the same; but
+// what we could not see is not passed on.
+func blind(errno syscall.Errno) bool {
+	switch errno {
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EBADF, unix.EXDEV, unix.EEXIST, unix.EISDIR, unix.EINVAL, unix.EADDRINUSE, unix.ECONNREFUSED:
+		return false
+	}
+	return true
+}
+
+// forget closes what examine opened.
+func (l *loop) forget() {
+	for i := range l.judged {
+		l.judged[i].resolved.Close()
+	}
+	l.judged = l.judged[:0]
+}
+
+// decide asks the policy, first with the facts at hand and, if it refuses, with those that
+// are costly to find out and can only speak for the call.
+func (l *loop) decide(s stopped, r *rules.Request) rules.Decision {
+	d := l.cfg.Policy.Decide(r)
+	if d.Refused() && l.facts.complete(l, s, r) {
+		d = l.cfg.Policy.Decide(r)
+	}
+	return d
+}
+
+var errNoObject = errors.New("descriptor has no object")
+
+// examine resolves every object of the call and builds the requests. bare is the errno of
+// an act that fails on its names anyway.
+func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
+	l.judged = l.judged[:0]
+	for i := range l.call.Objects {
+		o := &l.call.Objects[i]
+		l.judged = append(l.judged, judgement{object: o, request: rules.Request{Access: o.Access}})
+		j := &l.judged[len(l.judged)-1]
+		j.resolved.FD, j.resolved.Parent = -1, -1
+		switch o.Kind {
+		case decode.Path, decode.Entry:
+			bare, err = l.examinePath(s, j)
+		case decode.FD, decode.MapFD:
+			bare, err = l.examineFD(s, j)
+		case decode.Sockaddr:
+			bare, err = l.examineAddr(s, j)
+		case decode.PID:
+			l.examinePID(j)
+		case decode.MapRange:
+			l.judged = l.judged[:len(l.judged)-1]
+			err = l.examineRange(s, o)
+		}
+		if bare != 0 || err != nil {
+			return bare, err
+		}
+	}
+	if len(l.judged) > 0 && l.judged[0].object.Access&decode.Exec != 0 {
+		return l.examineChain(s)
+	}
+	return 0, nil
+}
+
+// examinePath resolves a name and gives the access it really needs.
+func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
+	o, r := j.object, &j.resolved
+	if err := l.resolve.Resolve(r, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(o.Dirfd), o.Path, walkFlags(o)); err != nil {
+		return 0, err
+	}
+	if r.Errno != 0 {
+		return r.Errno, nil
+	}
+	dir := r.Exists && r.Stat.Mode&unix.S_IFMT == unix.S_IFDIR
+	if bare := bareErrno(o, r, dir); bare != 0 {
+		return bare, nil
+	}
+	access := o.Access
+	switch {
+	case o.TmpFile:
+	case o.MayCreate && !r.Exists:
+		access |= decode.Create
+	case access == decode.Read && dir && o.Act == decode.ActOther && l.call.HasFlags:
+		access = decode.List
+	case o.Kind == decode.Entry && o.Act == decode.ActRenameTarget && r.Exists:
+		access |= decode.Remove
+	}
+	j.request.Access, j.request.Act = access, actOf(o.Act)
+	if o.Act == decode.ActMknod && len(l.call.Row.Args) > 0 {
+		j.request.NodeType = l.nodeType()
+	}
+	j.request.Program = access&decode.Exec != 0
+	j.request.Argv = l.call.Argv
+	j.request.First = !l.started
+	l.file(s, r, &j.request.File)
+	if o.TmpFile {
+		j.request.File.Path += "/#tmpfile" // the unnamed file of O_TMPFILE counts as made here
+		j.request.File.Exists = false
+	}
+	return 0, nil
+}
+
+// bareErrno is the kernel's own refusal of an act by what is or is not there (POLICY 3,
+// Answers).
+func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
+	switch {
+	case o.Kind == decode.Entry && r.LastDot:
+		return unix.EINVAL // EBUSY, ENOTEMPTY, EEXIST: whichever, it fails on the name
+	case o.Kind == decode.Entry && o.Act == decode.ActRenameTarget:
+		return 0
+	case o.Kind == decode.Entry && o.Access&decode.Create != 0 && o.Act != decode.ActExchange && r.Exists:
+		return unix.EEXIST
+	case o.Kind == decode.Entry && o.Access&decode.Remove != 0 && !r.Exists:
+		return unix.ENOENT
+	case o.Act == decode.ActRmdir && !dir:
+		return unix.ENOTDIR
+	case o.Act == decode.ActOther && o.Kind == decode.Entry && o.Access == decode.Remove && dir:
+		return unix.EISDIR
+	case o.Exclusive && r.Exists && !o.TmpFile:
+		return unix.EEXIST
+	case o.MayCreate && !r.Exists && r.Slash:
+		return unix.EISDIR
+	case o.Access&decode.Write != 0 && o.Act == decode.ActOther && o.Kind == decode.Path && dir && !o.TmpFile:
+		return unix.EISDIR
+	}
+	return 0
+}
+
+// walkFlags says how the last component of an object is to be treated.
+func walkFlags(o *decode.Object) resolve.Flags {
+	var f resolve.Flags
+	for _, flag := range [...]struct {
+		on   bool
+		flag resolve.Flags
+	}{
+		{o.NoFollow, resolve.NoFollow},
+		{o.Kind == decode.Entry, resolve.Entry},
+		{o.EmptyPath, resolve.EmptyPath},
+		{o.MayCreate, resolve.MayCreate},
+		{o.Directory, resolve.Directory},
+		{o.Beneath, resolve.Beneath},
+		{o.InRoot, resolve.InRoot},
+		{o.NoLinks, resolve.NoSymlinks},
+		{o.NoMagicLinks, resolve.NoMagicLinks},
+		{o.NoXDev, resolve.NoXDev},
+	} {
+		if flag.on {
+			f |= flag.flag
+		}
+	}
+	return f
+}
+
+// examineFD finds the object of a descriptor through its magic link.
+func (l *loop) examineFD(s stopped, j *judgement) (syscall.Errno, error) {
+	o := j.object
+	if o.Kind == decode.MapFD && o.Dirfd < 0 {
+		return unix.EBADF, nil
+	}
+	r := &j.resolved
+	if err := l.resolve.Resolve(r, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(o.Dirfd), "", resolve.EmptyPath); err != nil {
+		return 0, err
+	}
+	if r.Errno != 0 {
+		return r.Errno, nil
+	}
+	l.file(s, r, &j.request.File)
+	if r.Nameless && o.Kind == decode.FD {
+		// A pipe, a socket, a deleted file: the tree holds it, no rule can name it.
+		j.request.File.Held = decode.Attr
+	}
+	return 0, nil
+}
+
+// examinePID asks whether a process argument is inside the tree.
+func (l *loop) examinePID(j *judgement) {
+	j.request.File.Owner = l.owner(int(j.object.PID))
+	j.request.File.Path = procPath(int(j.object.PID), "")
+	j.request.File.Exists = true
+}
+
+// file turns a resolved object into what rules look at.
+func (l *loop) file(s stopped, r *resolve.Object, f *rules.File) {
+	f.Path, f.Exists = r.Path, r.Exists
+	if r.Exists {
+		f.Inode = rules.Inode{Dev: r.Stat.Dev, Ino: r.Stat.Ino}
+		f.Mode, f.Rdev = r.Stat.Mode, r.Stat.Rdev
+	}
+	f.Spellings = r.Hops
+	f.Nameless = r.Nameless
+	f.Memfd = r.NamelessKind == "memfd"
+	if r.ProcPID != 0 {
+		f.Owner = l.owner(r.ProcPID)
+	}
+	if r.Magic == resolve.MagicFD && l.owner(r.MagicPID) == rules.OwnerTree {
+		f.Held = heldAccess(r.HeldFlags)
+	}
+}
+
+// heldAccess is what a descriptor with these open flags already allows on its object.
+func heldAccess(flags int) decode.Access {
+	if flags&unix.O_PATH != 0 {
+		return 0 // names the object and grants nothing (techniques C12)
+	}
+	const reads = decode.Look | decode.List | decode.Read | decode.Map
+	switch flags & unix.O_ACCMODE {
+	case unix.O_RDONLY:
+		return reads
+	case unix.O_WRONLY:
+		return decode.Look | decode.Write
+	case unix.O_RDWR:
+		return reads | decode.Write
+	}
+	return 0
+}
+
+var acts = map[decode.Act]rules.Act{
+	decode.ActMkdir: rules.ActMkdir, decode.ActMknod: rules.ActMknod, decode.ActSymlink: rules.ActSymlink,
+	decode.ActLinkSource: rules.ActLinkSource, decode.ActLinkTarget: rules.ActLinkTarget,
+	decode.ActRenameSource: rules.ActRenameSource, decode.ActRenameTarget: rules.ActRenameTarget, decode.ActExchange: rules.ActExchange,
+}
+
+func actOf(a decode.Act) rules.Act { return acts[a] }
+
+// nodeType is the S_IFMT part of mknod's mode argument.
+func (l *loop) nodeType() uint32 {
+	for i, arg := range l.call.Row.Args {
+		if arg.Kind == decode.ModeType {
+			return uint32(l.call.Args[i]) & unix.S_IFMT
+		}
+	}
+	return 0
+}

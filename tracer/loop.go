@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/internal/resolve"
+)
+
+// loop is the one flow: wait for a stop, say what it is, have it judged or booked, resume.
+// All of it runs on the tracer thread; the only way in from other goroutines is post.
+type loop struct {
+	cfg     *Config
+	cmd     int // pid of the program
+	tasks   map[int]*task
+	classes [512]decode.Class // by number; every number of both architectures is below 512
+	policy  decode.Policy
+	facts   facts
+	call    decode.Call
+	judged  []judgement // of the call at hand, reused
+	resolve *resolve.Resolver
+
+	started bool // the program's own exec has happened
+	ended   bool // the program has exited
+	status  unix.WaitStatus
+	stats   Stats
+
+	dying  atomic.Bool // the tree is being killed: nothing resumes any more
+	tracer int         // our thread's id, for the bell
+
+	mu      sync.Mutex
+	posted  []func()
+	ringing bool
+}
+
+// run handles stops until no child is left.
+func (l *loop) run() {
+	for {
+		l.runPosted()
+		pid, status, err := wait()
+		switch {
+		case err == nil:
+			l.dispatch(pid, status)
+		case errors.Is(err, unix.EINTR): // the bell
+		case errors.Is(err, unix.ECHILD):
+			return
+		default:
+			panic(fmt.Sprintf("wait4: %v", err))
+		}
+	}
+}
+
+// dispatch classifies one wait status (ptrace(2), "Stopped states"): an exit, or a stop
+// that is resumed exactly once, here or later.
+func (l *loop) dispatch(tid int, status unix.WaitStatus) {
+	if status.Exited() || status.Signaled() {
+		l.exited(tid, status)
+		return
+	}
+	if !status.Stopped() {
+		return
+	}
+	t := l.tasks[tid]
+	if t == nil {
+		t = l.adopt(tid)
+	}
+	t.inStop = true
+	s := stopped{t}
+	if l.dying.Load() {
+		s.kill()
+		return
+	}
+	event, sig := int(status)>>16, status.StopSignal()
+	switch {
+	case event == unix.PTRACE_EVENT_SECCOMP:
+		l.stats.Stops++
+		l.seccompStop(s)
+	case event == unix.PTRACE_EVENT_FORK, event == unix.PTRACE_EVENT_VFORK, event == unix.PTRACE_EVENT_CLONE:
+		l.born(s)
+	case event == unix.PTRACE_EVENT_EXEC:
+		l.execed(s)
+	case event == unix.PTRACE_EVENT_STOP && isStopSignal(sig):
+		// A group stop: the task stays stopped as its user wants, and hears SIGCONT.
+		s.listen()
+		if s.tid == l.cmd {
+			l.stopWithProgram()
+		}
+	case event != 0, sig == unix.SIGTRAP|0x80:
+		s.resume(0) // first stop of a new task, end of a group stop, a syscall stop nobody asked for
+	default:
+		s.resume(sig) // a signal on its way; the same number keeps its siginfo
+	}
+}
+
+// isStopSignal: the signals of a group stop (ptrace(2)).
+func isStopSignal(sig unix.Signal) bool {
+	return sig == unix.SIGSTOP || sig == unix.SIGTSTP || sig == unix.SIGTTIN || sig == unix.SIGTTOU
+}
+
+// adopt books a task at its first stop, which may come before its parent's event
+// (techniques A20). Nothing is inherited yet that only the parent's event could tell;
+// with scopes a task will be held here until it is known whose child it is.
+func (l *loop) adopt(tid int) *task {
+	t := &task{tid: tid}
+	if pid := threadGroup(tid); pid != tid && l.tasks[pid] != nil {
+		t.proc = l.tasks[pid].proc
+	} else {
+		t.proc = &process{pid: pid}
+	}
+	l.tasks[tid] = t
+	return t
+}
+
+// born books the child that a fork, vfork or clone event announces.
+func (l *loop) born(s stopped) {
+	tid, err := eventMessage(s.tid)
+	if err == nil && l.tasks[tid] == nil {
+		t := &task{tid: tid, proc: &process{pid: tid, undumpable: s.proc.undumpable}}
+		if flags, err := cloneFlags(s.tid); err == nil && flags&unix.CLONE_THREAD != 0 {
+			t.proc = s.proc
+		}
+		l.tasks[tid] = t
+	}
+	s.resume(0)
+}
+
+// execed books an exec and looks at what is really there now: nothing of the new image
+// has run. After an exec by another thread than the leader the event comes under the
+// leader's id, and the old id never ends (techniques K19).
+func (l *loop) execed(s stopped) {
+	images := s.images
+	if old, err := eventMessage(s.tid); err == nil && old != s.tid {
+		if t := l.tasks[old]; t != nil {
+			images = t.images
+			delete(l.tasks, old)
+		}
+	}
+	for tid, t := range l.tasks { // siblings may vanish without a word
+		if t.proc == s.proc && tid != s.tid {
+			delete(l.tasks, tid)
+		}
+	}
+	s.images = nil
+	s.proc.undumpable = false
+	if s.tid == l.cmd {
+		l.started = true
+	}
+	l.judgeImage(s, images)
+}
+
+// exited books the end of a task.
+func (l *loop) exited(tid int, status unix.WaitStatus) {
+	delete(l.tasks, tid)
+	if tid != l.cmd {
+		return
+	}
+	l.ended, l.status = true, status
+	if l.cfg.OnExit != nil {
+		l.cfg.OnExit()
+	}
+	if l.cfg.WaitLeader {
+		l.killTree()
+	}
+}
+
+// killTree ends every task. What is born meanwhile is killed at its first stop.
+func (l *loop) killTree() {
+	l.dying.Store(true)
+	for _, t := range l.tasks {
+		_ = unix.Kill(t.proc.pid, unix.SIGKILL)
+	}
+}
+
+// post runs f on the tracer thread soon. It may be called from any goroutine.
+func (l *loop) post(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.posted = append(l.posted, f)
+	if !l.ringing {
+		l.ringing = true
+		go l.ring()
+	}
+}
+
+func (l *loop) runPosted() {
+	l.mu.Lock()
+	posted := l.posted
+	l.posted = nil
+	l.mu.Unlock()
+	for _, f := range posted {
+		f()
+	}
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapping is one line of /proc/TID/maps (proc_pid_maps(5)).
+type mapping struct {
+	start, end uint64
+	dev, ino   uint64
+	path       string
+}
+
+func readMaps(tid int) ([]mapping, error) {
+	text, err := os.ReadFile(procPath(tid, "maps"))
+	if err != nil {
+		return nil, fmt.Errorf("read the mappings of tid %d: %w", tid, err)
+	}
+	var out []mapping
+	for line := range strings.Lines(string(text)) {
+		var m mapping
+		var perms string
+		var offset uint64
+		var major, minor uint32
+		line = strings.TrimSuffix(line, "\n")
+		if _, err := fmt.Sscanf(line, "%x-%x %s %x %x:%x %d", &m.start, &m.end, &perms, &offset, &major, &minor, &m.ino); err != nil {
+			return nil, fmt.Errorf("read the mappings of tid %d: %q: %w", tid, line, err)
+		}
+		m.dev = unix.Mkdev(major, minor)
+		if i := strings.IndexByte(line, '/'); i >= 0 {
+			m.path = strings.ReplaceAll(line[i:], `\012`, "\n")
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}

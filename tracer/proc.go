@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// statusField reads one field of /proc/TID/status, "" if the task is gone.
+func statusField(tid int, name string) string {
+	text, err := os.ReadFile(procPath(tid, "status"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
+// threadGroup gives the pid a thread belongs to, the thread itself if it is gone.
+func threadGroup(tid int) int {
+	if pid, err := strconv.Atoi(statusField(tid, "Tgid")); err == nil {
+		return pid
+	}
+	return tid
+}
+
+// groupStopped tells whether a task that LISTENs in its group stop has not heard SIGCONT
+// yet: SIGCONT ends the stop with an event that waits for us, which a peek (WNOWAIT)
+// leaves in place for the loop.
+//
+// Precondition: tracer thread.
+func groupStopped(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WNOHANG|unix.WNOWAIT|unix.WEXITED|unix.WSTOPPED|unix.WALL, nil)
+	return err == nil && info.Signo == 0
+}
+
+// identity is what records say of who did it.
+func identity(tid, pid int) (exe, comm string, ppid int, argv []string) {
+	exe, _ = os.Readlink(procPath(tid, "exe"))
+	text, _ := os.ReadFile(procPath(tid, "comm"))
+	comm = strings.TrimSuffix(string(text), "\n")
+	ppid, _ = strconv.Atoi(statusField(pid, "PPid"))
+	raw, _ := os.ReadFile(procPath(tid, "cmdline"))
+	if len(raw) > 0 {
+		argv = strings.Split(strings.TrimSuffix(string(raw), "\x00"), "\x00")
+	}
+	return exe, comm, ppid, argv
+}
+
+// capSysPtrace tells whether we hold CAP_SYS_PTRACE, which lets us read tasks that made
+// themselves non-dumpable.
+func capSysPtrace() bool {
+	caps, err := strconv.ParseUint(statusField(os.Getpid(), "CapEff"), 16, 64)
+	return err == nil && caps&(1<<unix.CAP_SYS_PTRACE) != 0
+}

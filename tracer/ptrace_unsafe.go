@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// traceOptions: die with the tracer, follow every child, stop at exec and where the filter
+// says TRACE, and mark syscall stops (ptrace(2)).
+const traceOptions = unix.PTRACE_O_EXITKILL | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEFORK |
+	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACESYSGOOD
+
+// ptrace makes one ptrace(2) request. Requests on a stopped tracee never block, so the
+// Go scheduler is not told.
+//
+// Precondition: tracer thread.
+func ptrace(request int, tid int, addr, data uintptr) error {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// syscallInfo is struct ptrace_syscall_info of linux/ptrace.h (5.3), seccomp form.
+type syscallInfo struct {
+	Op      uint8
+	_       [3]uint8
+	Arch    uint32
+	IP, SP  uint64
+	Nr      uint64
+	Args    [6]uint64
+	RetData uint32
+	_       uint32
+}
+
+const syscallInfoSeccomp = 3 // PTRACE_SYSCALL_INFO_SECCOMP
+
+// getSyscallInfo fills info for a task in a seccomp stop.
+func getSyscallInfo(tid int, info *syscallInfo) error {
+	return ptrace(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(*info), uintptr(unsafe.Pointer(info)))
+}
+
+// eventMessage is PTRACE_GETEVENTMSG: the new task of a fork, the old id of an exec.
+func eventMessage(tid int) (int, error) {
+	var msg uint64
+	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&msg)))
+	return int(msg), err
+}
+
+// getRegset and setRegset move one register set (elf.h NT_*).
+func getRegset(tid int, set uintptr, p unsafe.Pointer, size uintptr) error {
+	iov := unix.Iovec{Base: (*byte)(p), Len: uint64(size)}
+	return ptrace(unix.PTRACE_GETREGSET, tid, set, uintptr(unsafe.Pointer(&iov)))
+}
+
+func setRegset(tid int, set uintptr, p unsafe.Pointer, size uintptr) error {
+	iov := unix.Iovec{Base: (*byte)(p), Len: uint64(size)}
+	return ptrace(unix.PTRACE_SETREGSET, tid, set, uintptr(unsafe.Pointer(&iov)))
+}
+
+// wait waits for a change of any child or tracee of this thread (wait4(2), __WALL). It
+// may block, so it goes through the scheduler: a blocking call that the runtime does not
+// know of would stop the garbage collector.
+func wait() (pid int, status unix.WaitStatus, err error) {
+	var word int32
+	r, _, errno := syscall.Syscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&word)), unix.WALL, 0, 0, 0)
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	return int(r), unix.WaitStatus(word), nil
+}
+
+// memory reads a tracee's memory while it is in a stop of ours. It implements
+// decode.Memory.
+type memory struct{ tid int }
+
+// ReadMem uses process_vm_readv(2), and /proc/TID/mem for pages that may not be read but
+// that the kernel itself would read for the task (write-only pages, techniques B11).
+func (m memory) ReadMem(buf []byte, addr uint64) (int, error) {
+	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
+	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
+	n, _, errno := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(m.tid), uintptr(unsafe.Pointer(&local)), 1,
+		uintptr(unsafe.Pointer(&remote)), 1, 0)
+	if errno == 0 && n > 0 {
+		return int(n), nil
+	}
+	if addr>>63 != 0 {
+		return 0, unix.EFAULT // pread takes no negative offset
+	}
+	return readProcMem(m.tid, buf, int64(addr))
+}
+
+func readProcMem(tid int, buf []byte, addr int64) (int, error) {
+	fd, err := unix.Open(procPath(tid, "mem"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	n, err := unix.Pread(fd, buf, addr)
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// sigaction is the kernel's struct sigaction on amd64 and arm64.
+type sigaction struct {
+	handler, flags, restorer uintptr
+	mask                     uint64
+}
+
+func setSigaction(sig int, act *sigaction) error {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(act)), 0, 8, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func getSigaction(sig int, act *sigaction) error {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(act)), 8, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// loadFilter installs the program on the calling thread and says so if the kernel did not
+// (go-seccomp-bpf's loader ignores that).
+func loadFilter(program []unix.SockFilter) error {
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	r, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return errno
+	}
+	if r != 0 {
+		return unix.EINVAL
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/record"
+	"ptguard/rules"
+)
+
+// refuseConst refuses a call that no policy can allow. Answers of ENOSYS are what programs
+// try and fall back from (io_uring, new calls): they are recorded, but not shown live.
+func (l *loop) refuseConst(s stopped, call string, a *decode.Answer) {
+	r := l.newRecord(s, record.KindDenial)
+	r.Syscall, r.Verdict, r.Errno = call, "deny", unix.ErrnoName(a.Errno)
+	r.Rule, r.Layer, r.Reason = "guard "+a.Guard, "guard", a.Reason
+	l.put(s, r, a.Errno, a.Errno == unix.ENOSYS)
+}
+
+// undecodable refuses a call whose arguments could not be read.
+func (l *loop) undecodable(s stopped, row *decode.Row, err error) {
+	var fault *decode.Fault
+	if !errors.As(err, &fault) {
+		fault = &decode.Fault{Errno: unix.EFAULT, What: err.Error()}
+	}
+	if fault.Plain {
+		s.refuse(fault.Errno)
+		return
+	}
+	if !alive(s.tid) {
+		s.resume(0) // killed in its stop: the kernel skips the call
+		return
+	}
+	l.refuseConst(s, row.Name, &decode.Answer{Errno: fault.Errno, Guard: "unreadable", Reason: "ptguard cannot read its arguments: " + fault.What})
+}
+
+// unresolvable refuses a call whose objects could not be found out.
+func (l *loop) unresolvable(s stopped, err error) {
+	if !alive(s.tid) {
+		s.resume(0)
+		return
+	}
+	r := l.newRecord(s, record.KindDenial)
+	r.Syscall, r.Event, r.Verdict, r.Errno = l.call.Row.Name, l.call.Event, "deny", "EPERM"
+	if len(l.judged) > 0 {
+		r.Path = record.Escape(l.judged[len(l.judged)-1].object.Path)
+	}
+	r.Rule, r.Layer, r.Reason = "guard unresolved", "guard", "ptguard cannot find out what it means: "+err.Error()
+	l.put(s, r, unix.EPERM, false)
+}
+
+// refused answers a call that the policy refuses.
+func (l *loop) refused(s stopped, j *judgement, d rules.Decision) {
+	r := l.requestRecord(s, record.KindDenial, j.object, &j.request, d)
+	if j.request.Access&decode.Exec != 0 && l.call.Argv == nil {
+		// The words that would have run, for people: never for the decision.
+		if decode.Decode(&l.call, l.call.Row, l.call.Args, memory{s.tid}, true) == nil {
+			r.Argv = record.MaskArgv(l.call.Argv)
+		}
+	}
+	errno := d.Errno
+	if errno == 0 {
+		errno = unix.EPERM
+	}
+	l.put(s, r, errno, false)
+}
+
+// requestRecord is the record of one decided request.
+func (l *loop) requestRecord(s stopped, kind record.Kind, o *decode.Object, q *rules.Request, d rules.Decision) *record.Record {
+	r := l.newRecord(s, kind)
+	if l.call.Row != nil {
+		r.Syscall, r.Event = l.call.Row.Name, l.call.Event
+		if l.call.HasFlags {
+			r.Flags = openFlagNames(l.call.Flags)
+		}
+	}
+	if o != nil {
+		r.Path = record.Escape(o.Path)
+	}
+	r.Resolved = record.Escape(q.File.Path)
+	r.Access = d.Access.Names()
+	if q.Access&(decode.Connect|decode.Bind) != 0 {
+		describeAddr(r, &q.Addr)
+	}
+	r.Verdict = d.Verdict.String()
+	if d.Refused() {
+		r.Errno = unix.ErrnoName(d.Errno)
+	}
+	e := l.cfg.Policy.Explain(q, d)
+	r.Rule, r.Layer, r.Reason, r.Hint, r.Fix = e.Rule, e.Layer, e.Reason, e.Hint, e.Fix
+	return r
+}
+
+// newRecord is a record of this task.
+func (l *loop) newRecord(s stopped, kind record.Kind) *record.Record {
+	exe, comm, ppid, argv := identity(s.tid, s.proc.pid)
+	return &record.Record{
+		Kind: kind, PID: s.proc.pid, TID: s.tid, PPID: ppid, Exe: record.Escape(exe), Comm: record.Escape(comm),
+		Argv: record.MaskArgv(argv), Scope: "none",
+	}
+}
+
+// put writes a refusal and then, never before, lets the refused task go on.
+func (l *loop) put(s stopped, r *record.Record, errno syscall.Errno, quiet bool) {
+	l.stats.Denials++
+	if !quiet {
+		l.cfg.Live.Refused(r)
+	}
+	written := l.cfg.Sink.Put(r, func(error) {
+		l.post(func() {
+			if l.tasks[s.tid] == s.task && s.inStop {
+				s.refuse(errno)
+			}
+		})
+	})
+	if written {
+		s.refuse(errno)
+	}
+}
+
+// killRefused ends a process whose new image is refused, before its first instruction.
+func (l *loop) killRefused(s stopped, q *rules.Request, d rules.Decision) {
+	r := l.requestRecord(s, record.KindDenial, nil, q, d)
+	r.Syscall, r.Event, r.Verdict = "execve", "os.exec", "kill"
+	l.cfg.Live.Refused(r)
+	l.cfg.Sink.Put(r, nil)
+	s.kill()
+}
+
+// killImage ends a process whose new image cannot be seen.
+func (l *loop) killImage(s stopped, why string) {
+	r := l.newRecord(s, record.KindDenial)
+	r.Syscall, r.Event, r.Verdict, r.Rule, r.Layer, r.Reason = "execve", "os.exec", "kill", "guard unresolved", "guard", why
+	l.cfg.Live.Refused(r)
+	l.cfg.Sink.Put(r, nil)
+	s.kill()
+}
+
+func (l *loop) recordUntraced(s stopped) {
+	if l.cfg.Sink.Wants(record.KindDecision) {
+		r := l.newRecord(s, record.KindDecision)
+		r.Syscall, r.Event, r.Verdict, r.Rule, r.Layer = "clone", "os.fork", "allow", "guard untraced", "guard"
+		r.Reason = "CLONE_UNTRACED was cleared"
+		l.cfg.Sink.Put(r, nil)
+	}
+}
+
+func (l *loop) recordExec(s stopped) {
+	if l.cfg.Sink.Wants(record.KindExec) {
+		l.cfg.Sink.Put(l.newRecord(s, record.KindExec), nil)
+	}
+}
+
+// describeAddr writes a socket address into its record.
+func describeAddr(r *record.Record, a *rules.Addr) {
+	r.Family = familyName(a.Family)
+	switch {
+	case a.IP.IsValid():
+		r.Addr, r.Port = a.IP.String(), int(a.Port)
+	case a.Abstract != "":
+		r.Addr = "@" + record.Escape(a.Abstract)
+	case a.Family == unix.AF_UNIX:
+		r.Addr = r.Resolved
+	}
+}
+
+var familyNames = map[uint16]string{
+	unix.AF_UNSPEC: "unspec", unix.AF_UNIX: "unix", unix.AF_INET: "inet", unix.AF_INET6: "inet6", unix.AF_NETLINK: "netlink",
+	unix.AF_PACKET: "packet", unix.AF_VSOCK: "vsock", unix.AF_ALG: "alg", unix.AF_BLUETOOTH: "bluetooth", unix.AF_CAN: "can",
+	unix.AF_TIPC: "tipc", unix.AF_XDP: "xdp",
+}
+
+func familyName(f uint16) string {
+	if name, ok := familyNames[f]; ok {
+		return name
+	}
+	return fmt.Sprintf("family %d", f)
+}
+
+// openFlagNames spells open(2)'s flags; unknown bits stay in hex.
+func openFlagNames(flags uint64) []string {
+	out := []string{[...]string{"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"}[flags&unix.O_ACCMODE]}
+	rest := flags &^ unix.O_ACCMODE
+	for _, f := range [...]struct {
+		bits uint64
+		name string
+	}{
+		{unix.O_TMPFILE, "O_TMPFILE"}, {unix.O_CREAT, "O_CREAT"}, {unix.O_EXCL, "O_EXCL"}, {unix.O_NOCTTY, "O_NOCTTY"},
+		{unix.O_TRUNC, "O_TRUNC"}, {unix.O_APPEND, "O_APPEND"}, {unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_SYNC, "O_SYNC"},
+		{unix.O_DSYNC, "O_DSYNC"}, {unix.O_DIRECT, "O_DIRECT"}, {0x8000, "O_LARGEFILE"}, {unix.O_DIRECTORY, "O_DIRECTORY"},
+		{unix.O_NOFOLLOW, "O_NOFOLLOW"}, {unix.O_NOATIME, "O_NOATIME"}, {unix.O_CLOEXEC, "O_CLOEXEC"}, {unix.O_PATH, "O_PATH"},
+	} {
+		if f.bits != 0 && rest&f.bits == f.bits {
+			out = append(out, f.name)
+			rest &^= f.bits
+		}
+	}
+	if rest != 0 {
+		out = append(out, strings.ToLower(fmt.Sprintf("%#x", rest)))
+	}
+	return out
+}

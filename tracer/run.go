@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/internal/resolve"
+	"ptguard/record"
+	"ptguard/rules"
+)
+
+// Config is one run.
+type Config struct {
+	Path        string   // the program, found and checked by the caller; as the program sees it
+	Argv, Env   []string // argv[0] included
+	KeepFDs     []int    // inherited descriptors from 3 on that stay open
+	AllowSetuid bool     // leave no_new_privs off
+	WaitLeader  bool     // kill what remains when the program has exited
+	Timeout     time.Duration
+
+	Policy *rules.Policy
+	Sink   *record.Sink
+	Live   *record.Live
+
+	// OnStart is called on the tracer thread when everything is set up, before the program
+	// runs; OnExit when the program itself has exited and others may still run.
+	OnStart func(Tier)
+	OnExit  func()
+}
+
+// Tier is the protection that is really active.
+type Tier struct {
+	Name string
+	// Scoped: Landlock keeps signals and /proc inside the tree.
+	Scoped bool
+}
+
+// Stats count what a run cost.
+type Stats struct{ Stops, Decisions, Denials uint64 }
+
+// Result is how a run ended.
+type Result struct {
+	Status   unix.WaitStatus // of the program itself
+	TimedOut bool
+	Stats    Stats
+}
+
+// ExecError says that the program itself could not be executed (exit status 126 or 127).
+type ExecError struct {
+	Path  string
+	Errno unix.Errno
+}
+
+func (e *ExecError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Errno) }
+
+// Unwrap gives the errno.
+func (e *ExecError) Unwrap() error { return e.Errno }
+
+// Remaining lists, for a message, the processes still running: pid and comm. It may be
+// called from OnExit and functions it arranges through After.
+type Remaining struct {
+	PID  int
+	Comm string
+}
+
+// Run launches the program and sees its tree through to the end. It locks its OS thread
+// for ever: the caller must not need the thread for anything else. An error means that
+// ptguard failed: nothing ran, or the tree was killed.
+func Run(cfg *Config) (result Result, err error) {
+	runtime.LockOSThread()
+	if pid := statusField(os.Getpid(), "TracerPid"); pid != "0" && pid != "" {
+		return result, fmt.Errorf("already guarded or traced by pid %s: a process has one tracer", pid)
+	}
+	// Nobody without privileges may look into us or take our descriptors (techniques K18).
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return result, fmt.Errorf("make ptguard non-dumpable: %w", err)
+	}
+	l := &loop{cfg: cfg, tasks: map[int]*task{}, tracer: unix.Gettid(), facts: newFacts()}
+	if l.resolve, err = resolve.New(); err != nil {
+		return result, err
+	}
+	for nr, class := range native.Classes() {
+		if nr >= uint32(len(l.classes)) {
+			return result, fmt.Errorf("bug: system call number %d is beyond the table", nr)
+		}
+		l.classes[nr] = class
+	}
+	scoped := canScope()
+	l.policy = filterNeeds(cfg.Policy.Needs(), scoped)
+	c, err := launch(cfg, l.policy, scoped)
+	if err != nil {
+		return result, err
+	}
+	defer c.pipe.Close()
+	l.cmd = c.pid
+	signals, err := catchSignals()
+	if err != nil {
+		_ = unix.Kill(c.pid, unix.SIGKILL)
+		reap(c.pid)
+		return result, err
+	}
+	defer signals.Close()
+	return l.see(c, signals, scoped)
+}
+
+// see runs the loop to its end and turns a panic into a dead tree and an error.
+func (l *loop) see(c *child, signals *os.File, scoped bool) (result Result, err error) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			l.killTree()
+			_ = unix.Kill(c.pid, unix.SIGKILL)
+			err = fmt.Errorf("the tree was killed: %v\n%s", bug, debug.Stack())
+		}
+	}()
+	l.tasks[c.pid] = &task{tid: c.pid, proc: &process{pid: c.pid}}
+	if l.cfg.OnStart != nil {
+		l.cfg.OnStart(Tier{Name: "check-then-continue", Scoped: scoped})
+	}
+	go l.forwardSignals(signals)
+	if l.cfg.Timeout > 0 {
+		limit := time.AfterFunc(l.cfg.Timeout, func() {
+			l.post(func() {
+				result.TimedOut = !l.ended || len(l.tasks) > 0
+				l.killTree()
+			})
+		})
+		defer limit.Stop()
+	}
+	if l.cfg.OnExit != nil {
+		onExit := l.cfg.OnExit
+		l.cfg.OnExit = func() {
+			onExit()
+			l.noteRemaining()
+		}
+	}
+	l.run()
+	result.Status, result.Stats = l.status, l.stats
+	if !l.started {
+		return result, l.startError(c)
+	}
+	return result, nil
+}
+
+// startError tells why the program never came to run.
+func (l *loop) startError(c *child) error {
+	err := c.stageResult()
+	var stage *stageError
+	if errors.As(err, &stage) && stage.Exec {
+		return &ExecError{Path: l.cfg.Path, Errno: stage.Errno}
+	}
+	return err
+}
+
+// noteRemaining says, a second after the program has exited, who still runs.
+func (l *loop) noteRemaining() {
+	if l.cfg.WaitLeader {
+		return
+	}
+	time.AfterFunc(time.Second, func() {
+		l.post(func() {
+			if text := l.remaining(); text != "" {
+				l.cfg.Live.Note("waiting for " + text + "; Ctrl-C ends them")
+			}
+		})
+	})
+}
+
+func (l *loop) remaining() string {
+	first, n := 0, 0
+	for _, t := range l.tasks {
+		if t.tid != t.proc.pid {
+			continue
+		}
+		if n++; first == 0 || t.tid < first {
+			first = t.tid
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	_, comm, _, _ := identity(first, first)
+	text := comm + "[" + strconv.Itoa(first) + "]"
+	if n > 1 {
+		text += " (+" + strconv.Itoa(n-1) + ")"
+	}
+	return text
+}
+
+// filterNeeds says what the filter must send to us. Reading may run untraced only if no
+// rule can refuse a read and Landlock keeps /proc of outsiders closed; a holder of
+// CAP_SYS_ADMIN or CAP_PERFMON gets past Landlock there (mm_access), so for root it may not.
+func filterNeeds(n rules.Needs, scoped bool) decode.Policy {
+	guarded := scoped && os.Geteuid() != 0
+	return decode.Policy{
+		Reads:   n.Reads || n.DeviceReads || n.GuardReads && !guarded,
+		ExecMap: n.ExecMap,
+		Blind:   !capSysPtrace(),
+	}
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"ptguard/internal/landlock"
+)
+
+// stageName is the hidden argument that makes a ptguard binary the init stage.
+const stageName = "__init"
+
+// stageSpec is what the supervisor tells its init stage.
+type stageSpec struct {
+	Path       string
+	Argv, Env  []string
+	KeepFDs    []int
+	AllowSetID bool // leave no_new_privs off
+	Scoped     bool // enter a Landlock domain that scopes signals
+	Filter     []unix.SockFilter
+}
+
+// stageError is what the init stage reports when it cannot go on. Exec: the program's own
+// execve failed; everything else is ptguard's failure.
+type stageError struct {
+	Step  string
+	Errno syscall.Errno
+	Exec  bool
+}
+
+func (e *stageError) Error() string { return fmt.Sprintf("%s: %v", e.Step, e.Errno) }
+
+// IsStage tells whether the process was started as the init stage; then main must call
+// Stage and nothing else.
+func IsStage(args []string) bool { return len(args) == 3 && args[1] == stageName }
+
+func init() {
+	if IsStage(os.Args) {
+		// The thread that loads the filter must be the one that is traced and that execs:
+		// the leader, on which init runs.
+		runtime.LockOSThread()
+	}
+}
+
+// Stage is the init stage: it prepares the process that becomes the program, in the order
+// of DESIGN 5, each step checked. It does not return.
+func Stage(args []string) {
+	number, err := strconv.Atoi(args[2])
+	if err != nil {
+		os.Exit(125)
+	}
+	unix.CloseOnExec(number)
+	pipe := os.NewFile(uintptr(number), "supervisor")
+	report := func(e *stageError) {
+		_ = gob.NewEncoder(pipe).Encode(e) // nobody left to tell if this fails
+		os.Exit(125)
+	}
+	var spec stageSpec
+	if err := gob.NewDecoder(pipe).Decode(&spec); err != nil {
+		os.Exit(125) // the supervisor is gone
+	}
+	if e := prepare(&spec); e != nil {
+		report(e)
+	}
+	// Ready: the supervisor seizes this thread and answers one byte.
+	var goOn [1]byte
+	if _, err := pipe.Write(goOn[:]); err != nil {
+		os.Exit(125)
+	}
+	if _, err := pipe.Read(goOn[:]); err != nil {
+		os.Exit(125)
+	}
+	if err := loadFilter(spec.Filter); err != nil {
+		report(&stageError{Step: "load the seccomp filter", Errno: errnoOf(err)})
+	}
+	err = syscall.Exec(spec.Path, spec.Argv, spec.Env)
+	if errors.Is(err, unix.ENOEXEC) { // a script without #!, as execvp(3) and every shell do
+		argv := append([]string{"sh", spec.Path}, spec.Argv[min(1, len(spec.Argv)):]...)
+		err = syscall.Exec("/bin/sh", argv, spec.Env)
+	}
+	report(&stageError{Step: "exec " + spec.Path, Errno: errnoOf(err), Exec: true})
+}
+
+// prepare sets up everything that comes before the supervisor seizes us.
+func prepare(spec *stageSpec) *stageError {
+	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return &stageError{Step: "mark inherited descriptors close-on-exec (close_range(2), Linux 5.11)", Errno: errnoOf(err)}
+	}
+	for _, fd := range spec.KeepFDs {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
+			return &stageError{Step: fmt.Sprintf("keep descriptor %d", fd), Errno: errnoOf(err)}
+		}
+	}
+	if !spec.AllowSetID {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return &stageError{Step: "set no_new_privs", Errno: errnoOf(err)}
+		}
+	}
+	if spec.Scoped {
+		if err := landlock.RestrictScoped(landlock.Signal); err != nil {
+			return &stageError{Step: "enter the Landlock signal scope", Errno: errnoOf(err)}
+		}
+	}
+	return nil
+}
+
+func errnoOf(err error) syscall.Errno {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return unix.EIO
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// task is one thread of the tree, from its first stop to its exit status.
+type task struct {
+	tid  int
+	proc *process
+	// inStop: the task waits for us. Only dispatch sets it, only a resume clears it.
+	inStop bool
+	// images are the files that the pending execve was decided on; the exec event compares.
+	images []fileID
+}
+
+// process is what the threads of one thread group share.
+type process struct {
+	pid int
+	// undumpable: it asked for PR_SET_DUMPABLE 0 and was told so, without effect.
+	undumpable bool
+}
+
+type fileID struct{ dev, ino uint64 }
+
+// stopped is a task in a stop of ours. It is handed on until exactly one of its resume
+// methods is called; a running task has no such type, so it cannot be resumed twice.
+type stopped struct{ *task }
+
+// resume lets the task run on, with signal sig delivered if it is not 0.
+func (s stopped) resume(sig unix.Signal) { s.request(unix.PTRACE_CONT, uintptr(sig)) }
+
+// listen leaves the task in its group stop but lets it hear SIGCONT (PTRACE_LISTEN).
+func (s stopped) listen() { s.request(unix.PTRACE_LISTEN, 0) }
+
+// refuse makes the kernel skip the call and return -errno, and resumes.
+func (s stopped) refuse(errno unix.Errno) { s.answer(-int64(errno)) }
+
+// answer makes the kernel skip the call and return result, and resumes.
+func (s stopped) answer(result int64) {
+	if err := skipCall(s.tid, result); err != nil {
+		s.lost(err, "skip call")
+		return
+	}
+	s.resume(0)
+}
+
+func (s stopped) request(request int, data uintptr) {
+	if !s.inStop {
+		panic(fmt.Sprintf("bug: tid %d resumed twice", s.tid))
+	}
+	s.inStop = false
+	if err := ptrace(request, s.tid, 0, data); err != nil {
+		s.lost(err, "resume")
+	}
+}
+
+// lost is the one place for a request that failed. ESRCH means that the task was killed
+// meanwhile: its exit status comes by wait, there is nothing to resume. Anything else
+// would leave a call undecided, so the task dies.
+func (s stopped) lost(err error, what string) {
+	s.inStop = false
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	_ = unix.Kill(s.proc.pid, unix.SIGKILL)
+	panic(fmt.Sprintf("%s tid %d: %v", what, s.tid, err))
+}
+
+// kill ends the whole process; the tasks' exit statuses come by wait.
+func (s stopped) kill() {
+	s.inStop = false
+	_ = unix.Kill(s.proc.pid, unix.SIGKILL)
+}
+
+// procPath is /proc/TID/name.
+func procPath(tid int, name string) string { return "/proc/" + strconv.Itoa(tid) + "/" + name }
