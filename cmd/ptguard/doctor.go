@@ -21,7 +21,7 @@ type doctorCmd struct {
 	JSON bool `name:"json" help:"One JSON object instead of a table (default off)."`
 }
 
-// Run is called by kong. The error is a noRunsError where no guarded run is possible.
+// Run is called by kong. The error is a statusError where no guarded run is possible.
 func (c *doctorCmd) Run() error {
 	r := examine(probe.All())
 	var err error
@@ -36,19 +36,22 @@ func (c *doctorCmd) Run() error {
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	if !r.Possible {
-		return noRunsError{r.reason()}
+	return r.status()
+}
+
+// exitNoRuns is doctor's own exit status: a required probe failed.
+const exitNoRuns = 1
+
+// status is the first required thing that is missing as an error, for later ones often
+// follow from it; nil if guarded runs are possible.
+func (r report) status() error {
+	for _, e := range r.Probes {
+		if e.Required && !e.OK {
+			return &statusError{code: exitNoRuns, err: fmt.Errorf("no guarded run is possible here: %s", e.Detail), hint: e.Fix}
+		}
 	}
 	return nil
 }
-
-// noRunsError is what doctor ends with, exit status 1, where a required probe failed.
-type noRunsError struct{ reason string }
-
-func (e noRunsError) Error() string { return "no guarded run is possible here: " + e.reason }
-
-// ExitCode is read by main (kong.ExitCoder).
-func (noRunsError) ExitCode() int { return 1 }
 
 // report is the answer of doctor, and its JSON form.
 type report struct {
@@ -96,16 +99,6 @@ func examine(probes []probe.Probe) report {
 		}
 	}
 	return r
-}
-
-// reason is the first required thing that is missing; later ones often follow from it.
-func (r report) reason() string {
-	for _, e := range r.Probes {
-		if e.Required && !e.OK {
-			return probe.Result{Detail: e.Detail, Fix: e.Fix}.Sentence()
-		}
-	}
-	return ""
 }
 
 const (

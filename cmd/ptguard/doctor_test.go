@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
-
 	"ptguard/internal/probe"
 )
 
@@ -88,13 +86,17 @@ active in a run:
 }
 
 func TestDoctorStatus(t *testing.T) {
-	err := error(noRunsError{examine(answers(true, false)).reason()})
-	if want := "no guarded run is possible here: ptrace is refused (Yama ptrace_scope=3): boot with 1"; err.Error() != want {
-		t.Errorf("got %q, want %q", err, want)
+	err := examine(answers(true, false)).status()
+	var status *statusError
+	if !errors.As(err, &status) {
+		t.Fatalf("got %v, want a status", err)
 	}
-	var coder kong.ExitCoder
-	if !errors.As(err, &coder) || coder.ExitCode() != 1 {
-		t.Errorf("%v does not make kong exit with 1", err)
+	const want = "no guarded run is possible here: ptrace is refused (Yama ptrace_scope=3)"
+	if status.code != 1 || err.Error() != want || status.hint != "boot with 1" {
+		t.Errorf("got %d, %q, %q; want 1, %q", status.code, err, status.hint, want)
+	}
+	if err := examine(answers(false, true)).status(); err != nil {
+		t.Errorf("got %v, want nothing for what is not required", err)
 	}
 }
 
