@@ -87,7 +87,7 @@ func (w *walk) inParent(name string) error {
 func (w *walk) identify(fd int, st *unix.Stat_t) error {
 	o := w.o
 	// A name can change between the question for it and its proof: ask again then.
-	for range 8 {
+	for range maxSwaps {
 		text, errno := w.text(fd)
 		switch {
 		case errno == unix.ENAMETOOLONG:

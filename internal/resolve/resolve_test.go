@@ -164,7 +164,7 @@ func TestMagic(t *testing.T) {
 		if q.keep.Path == "gone" {
 			must(t, os.Remove(root+"/gone"))
 		}
-		for _, link := range []string{"/proc/self/fd/%d", "/dev/fd/%d", "/proc/thread-self/fd/%d", fmt.Sprintf("/proc/%d/fd/%%d", pid), "/proc/self/cwd/../../../../proc/self/fd/%d"} {
+		for _, link := range []string{"/proc/self/fd/%d", "/dev/fd/%d", "/proc/thread-self/fd/%d", fmt.Sprintf("/proc/%d/fd/%%d", pid), "/proc/self/cwd/" + strings.Repeat("../", 30) + "proc/self/fd/%d"} {
 			path := fmt.Sprintf(link, fd)
 			o := w.resolve(unix.AT_FDCWD, path, 0)
 			held := o.HeldFlags &^ (unix.O_CLOEXEC | 0o100000) // the kernel adds O_LARGEFILE
@@ -284,6 +284,50 @@ func TestDeepDirectory(t *testing.T) {
 	_ = root
 }
 
+// Directories that may not be searched: the same answers, as root and as anyone. The names
+// of what lies below stay known to one who stands there.
+func TestUnsearchable(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/shut/d/e", 0o755), os.WriteFile(root+"/shut/d/f", nil, 0o644), os.Symlink("shut/d", root+"/l"),
+		os.Symlink("../f", root+"/shut/d/e/l"))
+	fd := w.do(request{Op: "keep", Dirfd: unix.AT_FDCWD, Path: "shut/d", Flags: unix.O_PATH}).FD
+	must(t, os.Chmod(root+"/shut", 0o600))
+	t.Cleanup(func() { os.Chmod(root+"/shut", 0o700) })
+	for _, path := range []string{"shut", "shut/", "shut/.", "shut/..", "shut/d", "shut/d/f", "l", "l/", "l/f", "shut/none", "shut/none/x", "shut/d/f/x"} {
+		for _, f := range []Flags{0, NoFollow, Directory, Beneath, InRoot, NoXDev, NoSymlinks} {
+			w.check(unix.AT_FDCWD, path, f)
+		}
+		what := path + " exchanged"
+		if o := w.resolve(unix.AT_FDCWD, path, Entry); o.Errno != 0 {
+			w.same(o, w.ask(request{Op: "exchange", Dirfd: unix.AT_FDCWD, Path: path}), what)
+		} else {
+			o.Close()
+		}
+	}
+	for path, want := range map[string]string{"f": "/shut/d/f", "e/l": "/shut/d/f", "e/../.": "/shut/d"} {
+		o := w.resolve(fd, path, 0)
+		a := w.ask(request{Op: "stat", Dirfd: fd, Path: path})
+		if o.Errno != a.Errno || o.Errno != 0 || o.Stat.Ino != a.Ino || o.Path != root+want {
+			t.Errorf("%s: %+v, kernel %+v", path, o, a)
+		}
+		o.Close()
+	}
+	w.check(fd, "../x", 0)
+	if os.Getuid() != 0 {
+		o := w.resolve(unix.AT_FDCWD, "l/none", 0)
+		if o.Errno != unix.EACCES || o.Path != root+"/shut/d/none" {
+			t.Errorf("%+v", o)
+		}
+		o = w.resolve(unix.AT_FDCWD, "/proc/1/cwd/x", 0)
+		if o.Errno != unix.EACCES || o.Path != "/proc/1/cwd/x" {
+			t.Errorf("%+v", o)
+		}
+	}
+	w.check(unix.AT_FDCWD, "/proc/1/cwd", 0)
+	w.check(unix.AT_FDCWD, "/proc/1/cwd", NoFollow)
+	w.check(unix.AT_FDCWD, "/proc/1/fd/0", 0)
+}
+
 // fs.protected_symlinks: root may not follow a link that another user put into a sticky
 // directory, and the name we give would let it.
 func TestProtectedSymlinks(t *testing.T) {
@@ -372,4 +416,62 @@ func TestResolveConvenience(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	o.Close()
+}
+
+// While links and directories change places, an answer is one of those that were true at
+// some time, with its name and inode belonging together, and never an error.
+func TestSwap(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/a/s", 0o755), os.MkdirAll(root+"/b/s", 0o755), os.Symlink("b", root+"/l"),
+		os.WriteFile(root+"/a/s/f", nil, 0o644), os.WriteFile(root+"/b/s/f", nil, 0o644))
+	inodes := map[uint64]string{}
+	for _, path := range []string{"/a/s/f", "/b/s/f"} {
+		var st unix.Stat_t
+		must(t, unix.Lstat(root+path, &st))
+		inodes[st.Ino] = path
+	}
+	stop, done := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				done <- n
+				return
+			default:
+			}
+			if unix.Renameat2(unix.AT_FDCWD, root+"/a", unix.AT_FDCWD, root+"/l", unix.RENAME_EXCHANGE) == nil {
+				n++
+			}
+		}
+	}()
+	before := countFDs(t)
+	seen := map[string]int{}
+	for range 20000 {
+		var o Object
+		if err := w.r.Resolve(&o, w.main, unix.AT_FDCWD, "l/s/f", 0); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case o.Errno != 0: // every name is there at all times
+			t.Fatalf("errno %v at %q", o.Errno, o.Path)
+		case o.Nameless:
+			seen[o.NamelessKind]++
+		default:
+			seen[strings.TrimPrefix(o.Path, root)]++
+			// a/s/f is also l/s/f by turns, b stays where it is.
+			if file := inodes[o.Stat.Ino]; file == "" || (file == "/b/s/f") != (o.Path == root+"/b/s/f") {
+				t.Fatalf("%q is inode of %q", o.Path, file)
+			}
+		}
+		o.Close()
+	}
+	close(stop)
+	if n := <-done; n < 1000 || seen["/b/s/f"] == 0 || seen["/l/s/f"]+seen["/a/s/f"] == 0 {
+		t.Errorf("%d exchanges, answers %v", n, seen)
+	}
+	if now := countFDs(t); now != before {
+		t.Errorf("%d descriptors, %d before", now, before)
+	}
+	t.Logf("%v", seen)
 }

@@ -13,6 +13,7 @@ import (
 
 const (
 	maxLinks       = 40     // MAXSYMLINKS, path_resolution(7)
+	maxSwaps       = 64     // times that we ask again when names change under us
 	stNoSymFollow  = 0x2000 // ST_NOSYMFOLLOW, statvfs(3), Linux 5.10
 	noLinks        = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 	stickyAndWorld = unix.S_ISVTX | unix.S_IWOTH
@@ -186,23 +187,7 @@ func (w *walk) component(name, after string, last bool) (done bool, err error) {
 		return w.dots(name, after, last)
 	}
 	if !last {
-		fd, errno := w.step(name, unix.O_DIRECTORY)
-		if errno == 0 {
-			w.enter(fd, after)
-			return false, nil
-		}
-		if errno != unix.ENOTDIR {
-			return true, w.fail(errno)
-		}
-		// A link, a file, or cur is no directory itself (what a magic link stood for).
-		text, errno := w.readlinkat(w.cur, name)
-		switch errno {
-		case 0:
-			return w.link(name, after, string(text), false)
-		case unix.EINVAL:
-			return true, w.fail(unix.ENOTDIR)
-		}
-		return true, w.fail(errno)
+		return w.through(name, after)
 	}
 	if after != "" && w.flags&Entry == 0 {
 		if w.flags&MayCreate != 0 {
@@ -241,6 +226,36 @@ func (w *walk) component(name, after string, last bool) (done bool, err error) {
 		}
 	}
 	return true, w.ordinary(fd)
+}
+
+// through walks the component name, which others follow.
+func (w *walk) through(name, after string) (done bool, err error) {
+	for range maxSwaps {
+		fd, errno := w.step(name, unix.O_DIRECTORY)
+		if errno == 0 {
+			w.enter(fd, after)
+			return false, nil
+		}
+		if errno != unix.ENOTDIR {
+			return true, w.fail(errno)
+		}
+		// A link, a file, or cur is no directory itself (what a magic link stood for).
+		text, errno := w.readlinkat(w.cur, name)
+		if errno == 0 {
+			return w.link(name, after, string(text), false)
+		}
+		if errno != unix.EINVAL {
+			return true, w.fail(errno)
+		}
+		// A file, unless a directory has just taken the place of a link.
+		if errno := w.fstatat(w.cur, name, &w.st); errno != 0 {
+			return true, w.fail(errno)
+		}
+		if kind := w.st.Mode & unix.S_IFMT; kind != unix.S_IFDIR && kind != unix.S_IFLNK {
+			return true, w.fail(unix.ENOTDIR)
+		}
+	}
+	return true, errors.New("walk: a component keeps changing its kind")
 }
 
 // createSlash answers O_CREAT of "name/": EISDIR whatever is there, but only if the
