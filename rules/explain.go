@@ -116,12 +116,24 @@ func (p *Policy) whyAddress(r *Request) (reason, hint string) {
 			return fmt.Sprintf("%s means every interface, and no net.bind rule names it", ip),
 				fmt.Sprintf("bind it with --bind '*:%d', or listen on 127.0.0.1", r.Addr.Port)
 		}
-		return "no net.bind rule covers this address", "bindable here: " + p.addresses(decode.Bind)
+		return "no net.bind rule covers this address", p.addressHint("bindable", "--bind", decode.Bind)
 	}
 	if r.Addr.Abstract != "" {
-		return "the abstract socket was not made by this tree and no net.connect rule names it", "connectable here: " + p.addresses(decode.Connect)
+		return "the abstract socket was not made by this tree and no net.connect rule names it", p.addressHint("connectable", "--connect", decode.Connect)
 	}
-	return "no net.connect rule covers this address", "connectable here: " + p.addresses(decode.Connect)
+	return "no net.connect rule covers this address", p.addressHint("connectable", "--connect", decode.Connect)
+}
+
+// addressHint lists what may be used, and says that a first rule of one's own replaces
+// the preset's.
+func (p *Policy) addressHint(word, flag string, access decode.Access) string {
+	hint := word + " here: " + p.addresses(access)
+	for i := range p.net {
+		if p.net[i].role == roleBaseAllow && p.net[i].access&access != 0 {
+			return hint + fmt.Sprintf(" (a rule of your own replaces these; %s @preset keeps them)", flag)
+		}
+	}
+	return hint
 }
 
 // addresses lists the net rules that allow.
@@ -251,17 +263,20 @@ func (p *Policy) tilde(path string) string {
 	return path
 }
 
-// escapeGlob makes a name a pattern that matches nothing else.
+// escapeGlob makes a name a pattern for it. What a pattern may not hold (`$`, control
+// characters) becomes `?`.
 func escapeGlob(name string) string {
-	if !strings.ContainsAny(name, `*?[]{}\`) {
-		return name
-	}
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
-		if strings.IndexByte(`*?[]{}\`, name[i]) >= 0 {
+		switch c := name[i]; {
+		case strings.IndexByte(`*?[]{}\`, c) >= 0:
 			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c == '$' || c < 0x20 || c == 0x7f:
+			b.WriteByte('?')
+		default:
+			b.WriteByte(c)
 		}
-		b.WriteByte(name[i])
 	}
 	return b.String()
 }
@@ -278,26 +293,5 @@ func quote(word string) string {
 	if plain {
 		return word
 	}
-	for i := 0; i < len(word); i++ {
-		if word[i] < 0x20 || word[i] == 0x7f {
-			return "$'" + ansiQuote(word) + "'"
-		}
-	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-func ansiQuote(word string) string {
-	var b strings.Builder
-	for i := 0; i < len(word); i++ {
-		switch c := word[i]; {
-		case c == '\'' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < 0x20 || c == 0x7f:
-			fmt.Fprintf(&b, "\\x%02x", c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }
