@@ -48,7 +48,7 @@ func TestFoldMillionDistinct(t *testing.T) {
 	table := newFoldTable()
 	r := denial("")
 	none := func(*Record) { t.Error("a count of nothing") }
-	for i := range 1_000_000 {
+	for i := range million {
 		r.Resolved = fmt.Sprint("/", i)
 		if table.add(r, none) {
 			t.Fatal("folded")

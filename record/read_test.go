@@ -126,7 +126,7 @@ func TestRoundTrip(t *testing.T) {
 
 // A million records: seconds, and memory that does not grow with them.
 func TestReadMillion(t *testing.T) {
-	n := 1_000_000
+	n := million
 	line := AppendLine(nil, denial("/etc/hosts"))
 	pr, pw := io.Pipe()
 	go func() {

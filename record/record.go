@@ -25,8 +25,10 @@ const (
 	KindEnd      Kind = "end"
 )
 
-// Record is one line of the trace. Paths are escaped by the writer (see Escape): what
-// is not UTF-8 or not printable becomes \xNN, a backslash \\.
+// Record is one line of the trace. Whoever builds one for Sink.Put or Live.Refused fills in
+// names and arguments as the kernel has them: AppendLine escapes names (what is not UTF-8
+// or not printable becomes \xNN, a backslash \\; see Escape) and masks secrets in Argv.
+// Escaping before would escape twice. In a Record from a Reader names are escaped.
 type Record struct {
 	V    int       `json:"v"`
 	Run  string    `json:"run"`
