@@ -34,6 +34,9 @@ type Case struct {
 	Env     []string
 	BareEnv []string // added for the bare run only (a warm cache)
 	Flags   []string // of `ptguard run`
+	// FlagsOf and ArgvOf give flags and command that name paths of the box.
+	FlagsOf func(b *Box) []string
+	ArgvOf  func(b *Box) []string
 	Stdin   string
 	Scrubs  []Scrub // applied to stdout and stderr
 	Timeout time.Duration
@@ -64,6 +67,9 @@ func Same(t testing.TB, c Case) {
 		b.NoProcessLeft(t)
 		return r
 	}
+	if c.ArgvOf != nil {
+		c.Argv = c.ArgvOf(b)
+	}
 	bare := run(c.Argv)
 	if bare.Status != c.Status || !strings.Contains(bare.Stdout, c.Stdout) {
 		t.Fatalf("bare run of %q: want status %d and stdout with %q, got %v", c.Argv, c.Status, c.Stdout, bare)
@@ -76,7 +82,11 @@ func Same(t testing.TB, c Case) {
 	}
 	b.Reset(t)
 	b.Env = slices.Clone(c.Env)
-	guarded := run(b.Guarded(t, c.Flags, c.Argv...))
+	flags := slices.Clone(c.Flags)
+	if c.FlagsOf != nil {
+		flags = append(flags, c.FlagsOf(b)...)
+	}
+	guarded := run(b.Guarded(t, flags, c.Argv...))
 	b.compare(t, c, bare, guarded)
 }
 
