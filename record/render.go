@@ -257,7 +257,9 @@ func tableRow(r *Record) []string {
 		object = strings.Join(r.Argv, " ")
 	}
 	who := ""
-	if r.PID != 0 {
+	if r.Comm == "" && r.Exe == "" && (r.Kind == KindStart || r.Kind == KindEnd || r.Kind == KindWarning) {
+		who = "ptguard" // tells of itself
+	} else if r.PID != 0 {
 		who = fmt.Sprintf("%s[%d]", program(r), r.PID)
 	} else if r.Comm != "" || r.Exe != "" {
 		who = program(r)
