@@ -95,6 +95,7 @@ type Answer struct {
 	Errno  syscall.Errno
 	Guard  string // name of the guard, shown as rule "guard NAME"
 	Reason string // one sentence
+	Hint   string // what to do instead, if anything
 }
 
 // Row is one system call that the tracer looks at. There is no number and no arch column:

@@ -81,14 +81,17 @@ var Rows = []Row{
 	// Processes. CLONE_UNTRACED is cleared by the tracer, namespaces are refused.
 	{Name: "clone", Event: "os.fork", Const: refuse("namespaces", "a namespace of its own would change what every path and address means"), When: []Test{{Arg: 0, Op: AnyBit, Bits: namespaces}}},
 	{Name: "clone", Event: "os.fork", Special: Untrace, When: []Test{{Arg: 0, Op: AnyBit, Bits: unix.CLONE_UNTRACED}}},
-	{Name: "clone3", Const: &Answer{syscall.ENOSYS, "clone3", "its flags lie in memory that another thread can change; libc falls back to clone"}},
+	{Name: "clone3", Const: noSuch("clone3", "its flags lie in memory that another thread can change; libc falls back to clone")},
 	{Name: "unshare", Const: refuse("namespaces", "a namespace of its own would change what every path and address means"), When: []Test{{Arg: 0, Op: AnyBit, Bits: namespaces}}},
 	{Name: "setns", Const: refuse("namespaces", "another namespace would change what every path and address means")},
 	{Name: "prlimit64", Event: "resource.prlimit", Args: args(pid, word, word, word), When: []Test{{Arg: 0, Op: NotEqual, Bits: 0}}},
 	{Name: "prctl", Const: refuse("proc", "fakes what /proc tells of a process"), When: any(equal(0, unix.PR_SET_MM))},
 	{Name: "prctl", Special: Dumpable, Need: NeedBlind, When: any(both(equal(0, unix.PR_SET_DUMPABLE), equal(1, 0)), equal(0, unix.PR_GET_DUMPABLE))},
 	{Name: "seccomp", Const: refuse("listener", "a filter with a listener of its own would overrule ptguard's"), When: []Test{{Arg: 1, Op: AnyBit, Bits: unix.SECCOMP_FILTER_FLAG_NEW_LISTENER}}},
-	{Name: "ptrace", Const: refuse("ptrace", "a process has one tracer, and that is ptguard: debuggers, strace and LeakSanitizer do not work inside")},
+	{Name: "ptrace", Const: &Answer{
+		Errno: syscall.EPERM, Guard: "ptrace", Reason: "a process has one tracer, and inside ptguard that is ptguard",
+		Hint: "run debuggers and strace outside; for LeakSanitizer set ASAN_OPTIONS=detect_leaks=0",
+	}},
 	{Name: "process_vm_readv", Const: refuse("memory", "memory of another process may not be read")},
 	{Name: "process_vm_writev", Const: refuse("memory", "memory of another process may not be written")},
 	{Name: "process_madvise", Const: refuse("memory", "memory of another process may not be changed")},
@@ -177,8 +180,8 @@ func fd(a Access) Arg                  { return Arg{Kind: FD, Access: a} }
 func sockaddr(a Access) Arg            { return Arg{Kind: Sockaddr, Access: a} }
 func equal(arg int, v uint32) Test     { return Test{Arg: arg, Op: Equal, Bits: v} }
 func both(t, and Test) Test            { t.And = &and; return t }
-func refuse(guard, why string) *Answer { return &Answer{syscall.EPERM, guard, why} }
-func noSuch(guard, why string) *Answer { return &Answer{syscall.ENOSYS, guard, why} }
+func refuse(guard, why string) *Answer { return &Answer{Errno: syscall.EPERM, Guard: guard, Reason: why} }
+func noSuch(guard, why string) *Answer { return &Answer{Errno: syscall.ENOSYS, Guard: guard, Reason: why} }
 
 // opensThat is the test for an open(2) whose flags are argument n: with no rule that can
 // refuse a read, only opens that change something stop (Row.Conditions).

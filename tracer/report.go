@@ -19,7 +19,7 @@ import (
 func (l *loop) refuseConst(s stopped, call string, a *decode.Answer) {
 	r := l.newRecord(s, record.KindDenial)
 	r.Syscall, r.Verdict, r.Errno = call, "deny", unix.ErrnoName(a.Errno)
-	r.Rule, r.Layer, r.Reason = "guard "+a.Guard, "guard", a.Reason
+	r.Rule, r.Layer, r.Reason, r.Hint = "guard "+a.Guard, "guard", a.Reason, a.Hint
 	l.put(s, r, a.Errno, a.Errno == unix.ENOSYS)
 }
 
@@ -49,7 +49,7 @@ func (l *loop) unresolvable(s stopped, err error) {
 	r := l.newRecord(s, record.KindDenial)
 	r.Syscall, r.Event, r.Verdict, r.Errno = l.call.Row.Name, l.call.Event, "deny", "EPERM"
 	if len(l.judged) > 0 {
-		r.Path = record.Escape(l.judged[len(l.judged)-1].object.Path)
+		r.Path = l.judged[len(l.judged)-1].object.Path
 	}
 	r.Rule, r.Layer, r.Reason = "guard unresolved", "guard", "ptguard cannot find out what it means: "+err.Error()
 	l.put(s, r, unix.EPERM, false)
@@ -61,7 +61,7 @@ func (l *loop) refused(s stopped, j *judgement, d rules.Decision) {
 	if j.request.Access&decode.Exec != 0 && l.call.Argv == nil {
 		// The words that would have run, for people: never for the decision.
 		if decode.Decode(&l.call, l.call.Row, l.call.Args, memory{s.tid}, true) == nil {
-			r.Argv = record.MaskArgv(l.call.Argv)
+			r.Argv = l.call.Argv
 		}
 	}
 	errno := d.Errno
@@ -81,9 +81,9 @@ func (l *loop) requestRecord(s stopped, kind record.Kind, o *decode.Object, q *r
 		}
 	}
 	if o != nil {
-		r.Path = record.Escape(o.Path)
+		r.Path = o.Path
 	}
-	r.Resolved = record.Escape(q.File.Path)
+	r.Resolved = q.File.Path
 	r.Access = d.Access.Names()
 	if q.Access&(decode.Connect|decode.Bind) != 0 {
 		describeAddr(r, &q.Addr)
@@ -101,8 +101,8 @@ func (l *loop) requestRecord(s stopped, kind record.Kind, o *decode.Object, q *r
 func (l *loop) newRecord(s stopped, kind record.Kind) *record.Record {
 	exe, comm, ppid, argv := identity(s.tid, s.proc.pid)
 	return &record.Record{
-		Kind: kind, PID: s.proc.pid, TID: s.tid, PPID: ppid, Exe: record.Escape(exe), Comm: record.Escape(comm),
-		Argv: record.MaskArgv(argv), Scope: "none",
+		Kind: kind, PID: s.proc.pid, TID: s.tid, PPID: ppid, Exe: exe, Comm: comm,
+		Argv: argv, Scope: "none",
 	}
 }
 
@@ -164,7 +164,7 @@ func describeAddr(r *record.Record, a *rules.Addr) {
 	case a.IP.IsValid():
 		r.Addr, r.Port = a.IP.String(), int(a.Port)
 	case a.Abstract != "":
-		r.Addr = "@" + record.Escape(a.Abstract)
+		r.Addr = "@" + a.Abstract
 	case a.Family == unix.AF_UNIX:
 		r.Addr = r.Resolved
 	}

@@ -164,7 +164,7 @@ func (g *guarded) openRecords(c *runCmd) (err error) {
 	}
 	g.sink, err = record.Open(trace, record.SinkOptions{Run: runID(), Level: level, Warn: g.live.Warn})
 	if err != nil {
-		return fmt.Errorf("--trace: %w", err)
+		return err
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (g *guarded) started(t tracer.Tier) {
 	}
 	g.sink.Put(&record.Record{Kind: record.KindStart, PID: os.Getpid(), Start: &record.Start{
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
-		Command: record.MaskArgv(g.command), Work: record.Escape(g.machine.facts.Work), Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
+		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
 	}}, nil)
 }
 
