@@ -229,6 +229,21 @@ func TestProcPID(t *testing.T) {
 	}
 }
 
+// proc makes no names: its lookup says ENOENT where others leave it to open or mkdir.
+func TestProcAbsent(t *testing.T) {
+	w, _ := place(t)
+	for _, path := range []string{"/proc/none", "/proc/self/none", "/proc/self/fd/999"} {
+		o := w.resolve(unix.AT_FDCWD, path, MayCreate)
+		if a := w.ask(request{Op: "open", Dirfd: unix.AT_FDCWD, Path: path, Flags: unix.O_CREAT | unix.O_RDWR}); a.Errno != o.Errno || o.Errno != unix.ENOENT {
+			t.Errorf("%s: kernel %v, %+v", path, a.Errno, o)
+		}
+		o = w.resolve(unix.AT_FDCWD, path, Entry)
+		if a := w.ask(request{Op: "mkdir", Dirfd: unix.AT_FDCWD, Path: path}); a.Errno != o.Errno || o.Errno != unix.ENOENT {
+			t.Errorf("%s: kernel %v, %+v", path, a.Errno, o)
+		}
+	}
+}
+
 func TestDeletedDirectory(t *testing.T) {
 	w, root := place(t)
 	must(t, os.MkdirAll(root+"/d/e", 0o755))
@@ -331,7 +346,8 @@ func TestUnsearchable(t *testing.T) {
 // fs.protected_symlinks: root may not follow a link that another user put into a sticky
 // directory, and the name we give would let it.
 func TestProtectedSymlinks(t *testing.T) {
-	text, err := os.ReadFile("/proc/sys/fs/protected_symlinks")
+	const knob = "/proc/sys/fs/protected_symlinks"
+	old, err := os.ReadFile(knob)
 	must(t, err)
 	w, root := place(t)
 	must(t, os.Mkdir(root+"/sticky", 0o700), os.Chmod(root+"/sticky", 0o777|os.ModeSticky), os.Mkdir(root+"/d", 0o755))
@@ -339,17 +355,35 @@ func TestProtectedSymlinks(t *testing.T) {
 	if os.Getuid() == 0 {
 		must(t, os.Lchown(root+"/sticky/theirs", 4711, 4711))
 	}
-	for _, path := range []string{"sticky/mine", "sticky/theirs", "sticky/theirs/", "sticky/theirs/.", "sticky/theirs/x", "via", "via/x"} {
-		for _, f := range []Flags{0, NoFollow, Entry, MayCreate, NoSymlinks} {
-			w.check(unix.AT_FDCWD, path, f)
+	compare := func() {
+		t.Helper()
+		for _, path := range []string{"sticky/mine", "sticky/theirs", "sticky/theirs/", "sticky/theirs/.", "sticky/theirs/x", "via", "via/x"} {
+			for _, f := range []Flags{0, NoFollow, Entry, MayCreate, NoSymlinks} {
+				w.check(unix.AT_FDCWD, path, f)
+			}
 		}
 	}
+	compare()
 	if os.Getuid() != 0 {
-		return
+		return // neither links of others nor the knob can be had
 	}
+	t.Cleanup(func() { must(t, os.WriteFile(knob, old, 0)) })
+	for value, want := range map[string]syscall.Errno{"0": 0, "1": unix.EACCES} {
+		must(t, os.WriteFile(knob, []byte(value), 0))
+		compare()
+		o := w.resolve(unix.AT_FDCWD, "sticky/theirs", 0)
+		if o.Errno != want {
+			t.Errorf("protected_symlinks %s: %+v", value, o)
+		}
+		o.Close()
+	}
+	// The owner of the link may follow it.
+	w.do(request{Op: "setfsuid", Flags: 4711})
+	must(t, os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755))
 	o := w.resolve(unix.AT_FDCWD, "sticky/theirs", 0)
-	if on := strings.TrimSpace(string(text)) == "1"; (o.Errno == unix.EACCES) != on {
-		t.Errorf("protected_symlinks %s: %+v", text, o)
+	a := w.ask(request{Op: "stat", Dirfd: unix.AT_FDCWD, Path: "sticky/theirs"})
+	if w.same(o, a, "owner"); a.Errno != 0 {
+		t.Errorf("owner: kernel %v", a.Errno)
 	}
 	o.Close()
 }
