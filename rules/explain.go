@@ -165,7 +165,7 @@ func (p *Policy) whyExec(r *Request, rule *Rule) (reason, hint string) {
 	case p.mode == ModeStrict:
 		return "mode strict executes the command, the system's programs, and files beneath @work and @tmp", "an exec.allow list replaces this: name every program"
 	}
-	return "the program may not be read, so it may not be executed", ""
+	return "the program may not be read, so it may not be executed", "permissive executes regular files that may be read"
 }
 
 // fix is the smallest flag that would allow a refused act; "" if no flag can.
