@@ -76,10 +76,12 @@ func FromFlags(v FlagValues) (*Source, error) {
 func (s *Source) execFlags(flag string, kind specKind, values []string) error {
 	at := place{flag: flag}
 	for _, text := range values {
-		sp, err := parseProgram(kind, text, true)
-		if err == nil && sp.program == "" && !sp.memfd || err != nil && strings.Contains(text, "/") {
-			// What is neither a bare name nor memfd is a path, relative ones included.
-			sp = spec{kind: kind, text: text}
+		sp := spec{kind: kind, text: text}
+		var err error
+		if text == "memfd" || plainName.MatchString(text) {
+			sp, err = parseProgram(kind, text, true)
+		} else {
+			// What is no bare name is a path, relative ones included.
 			sp.patterns, err = parsePattern(text, true)
 		}
 		if err != nil {

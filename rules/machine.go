@@ -2,7 +2,10 @@
 
 package rules
 
-import "net/netip"
+import (
+	"net/netip"
+	"path"
+)
 
 // Machine is what a policy must know of the machine and the run to be bound to them.
 // The caller found it out; this package touches nothing.
@@ -43,6 +46,40 @@ type Target struct {
 	Exists bool
 	IsDir  bool
 	Inode  Inode
+}
+
+// WorkFolder gives the work folder that the sources state, for the caller to resolve and
+// put into Work before Compile: m.Work, which is --work's or the current directory, unless
+// a source names another and --work was not given (m.WorkExplicit). explicit tells whether
+// somebody named it.
+func (m *Machine) WorkFolder(sources []*Source) (dir string, explicit bool) {
+	dir, explicit = m.Work, m.WorkExplicit
+	if explicit {
+		return dir, true
+	}
+	for _, s := range sources {
+		patterns, err := parsePattern(s.work.word, false)
+		if err != nil || len(patterns) != 1 || patterns[0].anchor == "." && patterns[0].bare() {
+			continue
+		}
+		base := ""
+		switch p := patterns[0]; {
+		case p.anchor == "/":
+			base = "/"
+		case p.anchor == ".":
+			base = m.Work
+		case p.anchor == "@tmp" && len(m.Tmp) > 0:
+			base = m.Tmp[0]
+		default:
+			if homes := m.homes(true); len(homes) > 0 {
+				base = homes[0]
+			}
+		}
+		if base != "" {
+			dir, explicit = path.Join(append([]string{base}, patterns[0].literal...)...), true
+		}
+	}
+	return dir, explicit
 }
 
 // RuntimePaths are the parts of @runtime that are the same on every machine (POLICY.md

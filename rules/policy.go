@@ -103,7 +103,10 @@ func (p *Policy) Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "mode %s unlisted %s\n", p.mode, p.unlisted)
 	for _, r := range p.rules {
-		fmt.Fprintf(h, "%s\t%s\t%q\t%s\t%q\n", r.Layer, r.Verb, r.Text, r.Access, r.Paths)
+		fmt.Fprintf(h, "%s\t%s\t%q\t%s\n", r.Layer, r.Verb, r.Text, r.Access)
+	}
+	for _, e := range p.entries {
+		fmt.Fprintf(h, "at %d %d %q %q %s\n", e.role, e.shape, e.root, e.segs, e.access)
 	}
 	for i := range p.progs {
 		fmt.Fprintf(h, "args %q %v %q\n", p.progs[i].rule.Text, p.progs[i].hasArgs, p.progs[i].args)

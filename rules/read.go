@@ -21,8 +21,14 @@ import (
 // MaxPolicySize is the largest policy file that is read, in bytes.
 const MaxPolicySize = 1 << 20
 
-// maxNesting bounds brackets and columns: the YAML parser recurses.
-const maxNesting = 64
+// maxNesting bounds brackets and columns: the YAML parser recurses. maxKeys bounds the
+// keys of one mapping: it compares each with all. maxPaths bounds what `{a,b}` may make of
+// the paths of one policy.
+const (
+	maxNesting = 64
+	maxKeys    = 4096
+	maxPaths   = 100_000
+)
 
 // Read parses one policy file, strictly: what it does not know is a *PosError. name is
 // used in messages and positions.
@@ -76,32 +82,8 @@ func parse(s *Source, text []byte) (root ast.Node, err error) {
 		}
 	}()
 	tokens := lexer.Tokenize(string(text))
-	depth := 0
-	for _, t := range tokens {
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			depth++
-		case token.SequenceEndType, token.MappingEndType:
-			depth--
-		case token.AnchorType, token.AliasType:
-			return nil, s.fail(tokenPlace(t), &wordError{msg: "anchors and aliases (& and *) are not used in policies", suggestion: "quote a pattern that begins with *, as in \"**/.env\""})
-		case token.TagType:
-			return nil, s.fail(tokenPlace(t), &wordError{msg: "tags (!) are not used in policies"})
-		case token.DirectiveType:
-			return nil, s.fail(tokenPlace(t), &wordError{msg: "directives (%) are not used in policies"})
-		case token.MergeKeyType:
-			return nil, s.fail(tokenPlace(t), &wordError{msg: "merge keys (<<) are not used in policies"})
-		case token.MappingKeyType:
-			return nil, s.fail(tokenPlace(t), &wordError{msg: "complex keys (?) are not used in policies"})
-		case token.SequenceEntryType, token.MappingValueType:
-			if t.Position.IndentNum > maxNesting*8 || t.Position.IndentLevel > maxNesting ||
-				t.Type == token.SequenceEntryType && t.Position.Column > maxNesting*8 {
-				return nil, s.fail(tokenPlace(t), errors.New("nested too deeply"))
-			}
-		}
-		if depth > maxNesting {
-			return nil, s.fail(tokenPlace(t), errors.New("nested too deeply"))
-		}
+	if err := checkTokens(s, tokens); err != nil {
+		return nil, err
 	}
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
@@ -120,6 +102,70 @@ func parse(s *Source, text []byte) (root ast.Node, err error) {
 		return nil, s.fail(at, &wordError{msg: "the policy is empty", suggestion: "it begins with the line: ptguard: 1"})
 	}
 	return root, nil
+}
+
+// checkTokens refuses, before the parser sees it, what policies have no use for and what
+// could make the parser take very long or recurse very deep.
+func checkTokens(s *Source, tokens token.Tokens) error {
+	depth := 0                       // of brackets
+	var flowKeys [maxNesting + 1]int // keys of the mappings in brackets, by depth
+	blockKeys := map[int]int{}       // keys of the open block mappings, by column
+	for _, t := range tokens {
+		refuse := func(msg, suggestion string) error {
+			return s.fail(tokenPlace(t), &wordError{msg: msg, suggestion: suggestion})
+		}
+		column := t.Position.Column
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			if depth++; depth > maxNesting {
+				return refuse("nested too deeply", "")
+			}
+			flowKeys[depth] = 0
+		case token.SequenceEndType, token.MappingEndType:
+			depth = max(0, depth-1)
+		case token.AnchorType, token.AliasType:
+			return refuse("anchors and aliases (& and *) are not used in policies", "quote a pattern that begins with *, as in \"**/.env\"")
+		case token.TagType:
+			return refuse("tags (!) are not used in policies", "")
+		case token.DirectiveType:
+			return refuse("directives (%) are not used in policies", "")
+		case token.MergeKeyType:
+			return refuse("merge keys (<<) are not used in policies", "")
+		case token.MappingKeyType:
+			return refuse("complex keys (?) are not used in policies", "")
+		case token.SequenceEntryType:
+			if column > maxNesting*8 {
+				return refuse("nested too deeply", "")
+			}
+			for c := range blockKeys {
+				if c > column {
+					delete(blockKeys, c)
+				}
+			}
+		case token.MappingValueType:
+			if depth > 0 {
+				if flowKeys[depth]++; flowKeys[depth] > maxKeys {
+					return refuse("too many keys", "")
+				}
+				continue
+			}
+			if t.Prev != nil {
+				column = t.Prev.Position.Column
+			}
+			if t.Position.IndentNum > maxNesting*8 || t.Position.IndentLevel > maxNesting {
+				return refuse("nested too deeply", "")
+			}
+			for c := range blockKeys {
+				if c > column {
+					delete(blockKeys, c)
+				}
+			}
+			if blockKeys[column]++; blockKeys[column] > maxKeys {
+				return refuse("too many keys", "")
+			}
+		}
+	}
+	return nil
 }
 
 // syntax turns an error of the YAML parser into ours.
@@ -198,8 +244,8 @@ func (r reader) policy(root ast.Node) error {
 				if err == nil && (len(patterns) != 1 || len(patterns[0].glob) > 0) {
 					err = errors.New("work is one folder, not a pattern")
 				}
-				if err == nil && patterns[0].anchor == "@work" {
-					err = errors.New("work cannot be beneath itself")
+				if err == nil && (patterns[0].anchor == "@work" || patterns[0].anchor == "@runtime") {
+					err = fmt.Errorf("work cannot be beneath %s", patterns[0].anchor)
 				}
 				if err != nil {
 					return r.s.fail(at, err)
@@ -414,6 +460,22 @@ func (r reader) extends(n ast.Node) error {
 	})(n)
 }
 
+// keep adds a spec to the source.
+func (s *Source) keep(sp spec) error {
+	if s.paths += len(sp.patterns) + len(sp.address.patterns); s.paths > maxPaths {
+		return fmt.Errorf("more than %d paths in one policy", maxPaths)
+	}
+	s.specs = append(s.specs, sp)
+	return nil
+}
+
+func (r reader) keep(sp spec) error {
+	if err := r.s.keep(sp); err != nil {
+		return r.s.fail(sp.pos, err)
+	}
+	return nil
+}
+
 // add parses the path of a spec and keeps it.
 func (r reader) add(sp spec, text string, at place) error {
 	patterns, err := parsePattern(text, false)
@@ -421,8 +483,7 @@ func (r reader) add(sp spec, text string, at place) error {
 		return r.s.fail(at, err)
 	}
 	sp.patterns, sp.text, sp.pos = patterns, text, at
-	r.s.specs = append(r.s.specs, sp)
-	return nil
+	return r.keep(sp)
 }
 
 // files reads files.read, write, deny and hide.
@@ -524,8 +585,7 @@ func (r reader) program(kind specKind) func(ast.Node) error {
 					return r.s.fail(at, err)
 				}
 				sp.pos = at
-				r.s.specs = append(r.s.specs, sp)
-				return nil
+				return r.keep(sp)
 			})
 		}
 		sp := spec{kind: kind}
@@ -565,8 +625,7 @@ func (r reader) program(kind specKind) func(ast.Node) error {
 			if sp.hasArgs {
 				sp.text = strings.TrimSpace(text + " " + strings.Join(sp.args, " "))
 			}
-			r.s.specs = append(r.s.specs, sp)
-			return nil
+			return r.keep(sp)
 		})
 	}
 }
@@ -659,8 +718,7 @@ func (s *Source) addAddress(sp spec, text string, at place, flag bool) error {
 		return &wordError{msg: "@preset is for net.connect and net.bind"}
 	}
 	sp.address, sp.text, sp.pos = a, text, at
-	s.specs = append(s.specs, sp)
-	return nil
+	return s.keep(sp)
 }
 
 var variableName = regexp.MustCompile(`^[^=\x00]+$`)

@@ -63,21 +63,42 @@ func TestErrors(t *testing.T) {
 
 func TestReadLimits(t *testing.T) {
 	for name, text := range map[string]string{
-		"too large": "ptguard: 1\n" + strings.Repeat("#\n", MaxPolicySize),
-		"empty":     "",
-		"comment":   "# nothing\n",
-		"control":   "ptguard: 1\nmode: strict\x00\n",
-		"deep":      "ptguard: 1\nfiles: " + strings.Repeat("[", 100000),
-		"deep map":  "ptguard: 1\nfiles: " + strings.Repeat("{a: ", 100000),
-		"deep list": "ptguard: 1\nfiles:\n  " + strings.Repeat("- ", 100000),
-		"braces":    "ptguard: 1\nfiles: { read: [ \"/" + strings.Repeat("{a,b}", 40) + "\" ] }\n",
-		"invalid":   "ptguard: 1\nfiles: { read: [ \"/\xff\" \n",
+		"too large":  "ptguard: 1\n" + strings.Repeat("#\n", MaxPolicySize),
+		"empty":      "",
+		"comment":    "# nothing\n",
+		"control":    "ptguard: 1\nmode: strict\x00\n",
+		"deep":       "ptguard: 1\nfiles: " + strings.Repeat("[", 100000),
+		"deep map":   "ptguard: 1\nfiles: " + strings.Repeat("{a: ", 100000),
+		"deep list":  "ptguard: 1\nfiles:\n  " + strings.Repeat("- ", 100000),
+		"braces":     "ptguard: 1\nfiles: { read: [ \"/" + strings.Repeat("{a,b}", 40) + "\" ] }\n",
+		"many keys":  "ptguard: 1\n" + distinctKeys(80_000, "k%d: 1\n"),
+		"flow keys":  "ptguard: 1\nenv: { set: {" + distinctKeys(80_000, "k%d: \"1\",") + "}}\n",
+		"nested":     "ptguard: 1\nenv:\n  set:\n" + distinctKeys(80_000, "    k%d: \"1\"\n"),
+		"many paths": "ptguard: 1\nfiles: { read: [ " + strings.Repeat("\"/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}\",", 18000) + "] }\n",
+		"invalid":    "ptguard: 1\nfiles: { read: [ \"/\xff\" \n",
 	} {
 		if _, err := Read("p.yaml", []byte(text)); err == nil {
 			t.Errorf("%s: no error", name)
 		} else if len(err.Error()) > 2000 {
 			t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
 		}
+	}
+}
+
+func distinctKeys(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// A policy of ten thousand rules with their reasons is read.
+func TestReadManyRules(t *testing.T) {
+	text := "ptguard: 1\nfiles:\n  deny:\n" + distinctKeys(10_000, "    - path: /srv/%d\n      access: [write]\n      reason: because\n")
+	s, err := Read("p.yaml", []byte(text))
+	if err != nil || len(s.specs) != 10_000 {
+		t.Fatal(err)
 	}
 }
 

@@ -22,6 +22,7 @@ type Source struct {
 	unlisted stated
 	extends  []stated
 	specs    []spec
+	paths    int // patterns in specs
 	env      envSpec
 	noExec   bool
 
