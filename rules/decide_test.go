@@ -474,7 +474,8 @@ func TestOwnProcAndDevices(t *testing.T) {
 		{dev(decode.Read, typeBlock, 1, 3, "/dev/ram3"), Deny},
 		{dev(decode.Read, typeBlock, 8, 0, "/home/me/p/sda"), Deny}, // @work does not name it
 		{dev(decode.Remove, typeChar, 1, 3, "/dev/null"), Deny},
-		{pts, Deny}, {ownPTS, Allow},
+		{pts, Deny},
+		{ownPTS, Allow},
 		{own(decode.Read, "/proc/9/maps"), Allow},
 		{own(decode.Write, "/proc/9/comm"), Allow},
 		{own(decode.Write, "/proc/9/task/10/comm"), Allow},

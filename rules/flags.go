@@ -35,8 +35,10 @@ func FromFlags(v FlagValues) (*Source, error) {
 		kind   specKind
 		values []string
 	}{
-		{"--read", specRead, v.Read}, {"--write", specWrite, v.Write},
-		{"--deny", specDeny, v.Deny}, {"--hide", specHide, v.Hide},
+		{"--read", specRead, v.Read},
+		{"--write", specWrite, v.Write},
+		{"--deny", specDeny, v.Deny},
+		{"--hide", specHide, v.Hide},
 	} {
 		for _, text := range f.values {
 			patterns, err := parsePattern(text, true)
