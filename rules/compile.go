@@ -33,6 +33,8 @@ type Policy struct {
 	mode     string
 	unlisted Verdict
 	machine  Machine
+	// homes and systemBin are canonical; the homes as spelled are there too.
+	homes, systemBin []string
 
 	root   node
 	inodes map[Inode][]*entry // denies and hides by the inode of their literal path
@@ -94,6 +96,15 @@ func Compile(sources []*Source, m Machine) (*Policy, error) {
 		protectedInode: map[Inode]*entry{},
 	}, m: &m, roots: map[string]bool{}}
 	c.p.machine = m
+	for _, h := range m.homes(false) {
+		c.p.homes = append(c.p.homes, h)
+		if real := m.lookup(h).Path; real != h {
+			c.p.homes = append(c.p.homes, real)
+		}
+	}
+	for _, dir := range m.SystemBin {
+		c.p.systemBin = append(c.p.systemBin, m.lookup(dir).Path)
+	}
 	if err := c.settle(sources); err != nil {
 		return nil, err
 	}
@@ -198,8 +209,8 @@ func (c *compiler) checkWork() error {
 		broad = broad || work == dir
 	}
 	broad = broad || firstLevel(work) && strings.HasPrefix(work, "/lib")
-	for _, h := range c.m.homes(false) {
-		broad = broad || contains(work, h) || contains(work, c.m.lookup(h).Path)
+	for _, h := range c.p.homes {
+		broad = broad || contains(work, h)
 	}
 	switch {
 	case !broad:
@@ -215,12 +226,31 @@ func (c *compiler) checkTmp() {
 	for _, dir := range c.m.Tmp {
 		switch {
 		case !path.IsAbs(dir) || indexOf(c.tmp, dir) >= 0:
-		case dir != "/tmp" && c.m.tooBroad(dir):
+		case dir != "/tmp" && c.tooBroad(dir):
 			c.warn("builtin @tmp", "the temp folder %s is too broad and is not granted", dir)
 		default:
 			c.tmp = append(c.tmp, dir)
 		}
 	}
+}
+
+// tooBroad tells whether granting a folder for writing would grant nearly everything:
+// the root, a home, what lies above a home, a first-level directory.
+func (c *compiler) tooBroad(dir string) bool {
+	if dir == "/" || firstLevel(dir) {
+		return true
+	}
+	for _, h := range c.p.homes {
+		if contains(dir, h) {
+			return true
+		}
+	}
+	return false
+}
+
+func firstLevel(dir string) bool {
+	name, rest := cutComponent(dir[1:])
+	return name != "" && rest == ""
 }
 
 func (c *compiler) warn(pos, format string, args ...any) {
@@ -385,7 +415,7 @@ func (c *compiler) file(s *Source, sp *spec) error {
 			if work := c.m.Work; contains(work, path.Clean(b.spelled)) && !contains(work, root) {
 				return s.fail(sp.pos, fmt.Errorf("this write rule lies beneath @work but leads outside it, to %s", root))
 			}
-			if !b.rooted && c.m.tooBroad(root) && (len(b.glob) == 0 || b.glob[len(b.glob)-1] == "**") && root != c.m.Work {
+			if !b.rooted && c.tooBroad(root) && (len(b.glob) == 0 || b.glob[len(b.glob)-1] == "**") && root != c.m.Work {
 				c.warn(rule.Pos, "%s is a broad grant: everything beneath %s may be written", sp.text, root)
 			}
 			c.addWritable(root)
@@ -646,7 +676,7 @@ func (c *compiler) lift() {
 			if a.access&rule.Access&^decode.Look == 0 || !namesOneOf(a, byRule[rule]) {
 				continue
 			}
-			whole := a.access&rule.Access == rule.Access && a.shape == shapeTree
+			whole := rule.Access&^decode.Exec&^a.access == 0 && a.shape == shapeTree
 			for _, d := range byRule[rule] {
 				d.lifters = append(d.lifters, a)
 				d.lifted = d.lifted || whole && (d.shape == shapeTree || d.shape == shapeContents) && contains(a.root, d.root)

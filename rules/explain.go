@@ -244,11 +244,9 @@ func (p *Policy) cacheFolder(path string) string {
 
 // home gives the home that a path lies beneath, "" if none.
 func (p *Policy) home(path string) string {
-	for _, h := range p.machine.homes(true) {
-		for _, dir := range []string{h, p.machine.lookup(h).Path} {
-			if beneath(strings.TrimSuffix(dir, "/"), path) {
-				return dir
-			}
+	for _, dir := range p.homes {
+		if dir != "/" && beneath(dir, path) {
+			return dir
 		}
 	}
 	return ""

@@ -121,22 +121,3 @@ func (m *Machine) homes(allow bool) []string {
 	}
 	return out
 }
-
-// tooBroad tells whether granting a folder for writing would grant nearly everything:
-// the root, a home, what lies above a home, a first-level directory.
-func (m *Machine) tooBroad(dir string) bool {
-	if dir == "/" || firstLevel(dir) {
-		return true
-	}
-	for _, h := range m.homes(false) {
-		if contains(dir, h) || contains(dir, m.lookup(h).Path) {
-			return true
-		}
-	}
-	return false
-}
-
-func firstLevel(dir string) bool {
-	name, rest := cutComponent(dir[1:])
-	return name != "" && rest == ""
-}

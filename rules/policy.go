@@ -66,7 +66,8 @@ func (p *Policy) Needs() Needs {
 		n.Reads = n.Reads || e.access&readBundle != 0
 		// Permissive executes what may be read, so a deny of reading is one of exec.
 		n.Exec = n.Exec || e.access&decode.Exec != 0
-		n.ExecMap = n.ExecMap || e.program
+		// A deny that covers reading too has refused the open before the mapping.
+		n.ExecMap = n.ExecMap || e.access&decode.Map != 0 && e.access&decode.Read == 0
 	}
 	for i := range p.progs {
 		n.ExecMap = n.ExecMap || p.progs[i].deny && !p.progs[i].hasArgs

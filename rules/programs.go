@@ -38,7 +38,7 @@ func (p *Policy) denyProgram(r *Request) *Rule {
 }
 
 func (p *Policy) inSystemBin(path string) bool {
-	for _, dir := range p.machine.SystemBin {
+	for _, dir := range p.systemBin {
 		if contains(dir, path) {
 			return true
 		}
