@@ -531,6 +531,28 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// Where $HOME is not the password file's home, ~ would be read in two ways.
+func TestFixWithTwoHomes(t *testing.T) {
+	m := machine()
+	m.EnvHome = "/tmp/box/home"
+	m.Tmp = nil
+	p, err := tryCompile(nil, "", FlagValues{}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{"create /tmp/box/home/.npm/x/y": "--write /tmp/box/home/.npm", "create ~/.npm/x": "--write /home/me/.npm"} {
+		r := act(t, text)
+		if e := p.Explain(r, p.Decide(r)); e.Fix != want {
+			t.Errorf("%s: %q, want %q", text, e.Fix, want)
+		}
+	}
+	// A deny holds for both.
+	verdicts(t, p, `
+		read /tmp/box/home/.ssh/x => deny ~/.ssh
+		read ~/.ssh/x => deny ~/.ssh
+	`)
+}
+
 // Every fix that Explain gives must work: with the flag added, the act is allowed.
 func TestFixesWork(t *testing.T) {
 	for _, text := range []string{

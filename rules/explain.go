@@ -252,9 +252,13 @@ func (p *Policy) home(path string) string {
 	return ""
 }
 
-// tilde writes a path beneath home with ~, as people do.
+// tilde writes a path beneath home with ~, as people do; not where $HOME is another home
+// than the password file's, for a shell and a policy file would read it differently.
 func (p *Policy) tilde(path string) string {
 	path = escapeGlob(path)
+	if len(p.machine.homes(false)) > 1 {
+		return path
+	}
 	if home := p.home(path); home != "" {
 		return "~/" + strings.TrimLeft(path[len(home):], "/")
 	}
