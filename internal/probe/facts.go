@@ -43,6 +43,9 @@ func readFacts() facts {
 			f.apparmor = s
 		}
 	}
+	if f.tracer != 0 {
+		return f // no need to ask, and a guard would record it
+	}
 	// Asked of a process that is no tracee of ours, PTRACE_CONT is ESRCH.
 	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_CONT, uintptr(os.Getpid()), 0, 0, 0, 0)
 	f.ptraceFiltered = errno != unix.ESRCH
@@ -154,7 +157,7 @@ func (f facts) seccompRefused(err error) Result {
 
 // accessRefused explains a call that needs the same permission as ptrace.
 func (f facts) accessRefused(call string, err error) Result {
-	if errors.Is(err, unix.EPERM) && !f.ptraceFiltered && (f.yamaRefuses() || f.tracer != 0) {
+	if errors.Is(err, unix.EPERM) && !f.ptraceFiltered && f.tracer == 0 && f.yamaRefuses() {
 		return Result{Detail: fmt.Sprintf("%s is refused (Yama ptrace_scope=%d)", call, f.yama), Fix: f.ptraceFix()}
 	}
 	return f.withheld(call, "", err)
@@ -167,6 +170,8 @@ func (f facts) withheld(call, since string, err error) Result {
 	switch {
 	case errors.Is(err, unix.ENOSYS) && since != "" && !atLeast(f.release, since):
 		return Result{Detail: fmt.Sprintf("%s is not in Linux %s", call, f.release), Fix: "needs Linux " + since + " or later"}
+	case f.tracer != 0: // a guard of ours has a filter too
+		return Result{Detail: fmt.Sprintf("%s is refused (%s) while %d guards or traces this process", call, errnoName(err), f.tracer), Fix: f.ptraceFix()}
 	case f.seccomp:
 		return Result{Detail: fmt.Sprintf("%s is refused by the container's seccomp profile (%s)", call, errnoName(err)), Fix: fix}
 	}

@@ -265,6 +265,10 @@ func TestSentences(t *testing.T) {
 			"process_vm_readv is refused (Yama ptrace_scope=2): run it with CAP_SYS_PTRACE (root, or --cap-add SYS_PTRACE), or set sysctl kernel.yama.ptrace_scope=1",
 		},
 		{
+			facts{tracer: 77, seccomp: true}.accessRefused("process_vm_readv", unix.EPERM),
+			"process_vm_readv is refused (EPERM) while 77 guards or traces this process: run it outside that guard, strace or debugger",
+		},
+		{
 			facts{}.seccompRefused(unix.ENOSYS),
 			"seccomp(2) is not there (ENOSYS): use a kernel with CONFIG_SECCOMP_FILTER",
 		},
