@@ -3,6 +3,10 @@
 package tracer
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,7 +22,10 @@ func (l *loop) examineAddr(s stopped, j *judgement) (syscall.Errno, error) {
 	*a = rules.Addr{Family: o.Addr.Family, IP: o.Addr.IP, Port: o.Addr.Port, Abstract: o.Addr.Abstract}
 	switch o.Addr.Family {
 	case unix.AF_INET, unix.AF_INET6:
-		a.Proto = socketProto(s.tid, int(o.Dirfd))
+		var err error
+		if a.Proto, err = socketProto(s.tid, int(o.Dirfd)); err != nil {
+			return 0, err
+		}
 	case unix.AF_UNIX:
 		a.Autobind = o.Addr.Unnamed
 		if o.Addr.Path == "" {
@@ -52,44 +59,25 @@ func (l *loop) examineSocketPath(s stopped, j *judgement) (syscall.Errno, error)
 	return 0, nil
 }
 
-// socketProto tells what kind of socket a descriptor of the tracee is. It needs a copy of
-// the descriptor; where pidfd_getfd(2) is withheld the answer is ProtoOther, which only
-// rules without a protocol match.
-func socketProto(tid, fd int) rules.Proto {
-	n, err := copyFD(tid, fd)
-	if err != nil {
-		return rules.ProtoOther
-	}
-	defer unix.Close(n)
-	kind, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_TYPE)
-	if err != nil {
-		return rules.ProtoOther
-	}
-	proto, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_PROTOCOL)
-	if err != nil {
-		return rules.ProtoOther
-	}
-	switch {
-	case kind == unix.SOCK_STREAM && (proto == unix.IPPROTO_TCP || proto == unix.IPPROTO_MPTCP):
-		return rules.ProtoTCP
-	case kind == unix.SOCK_DGRAM && (proto == unix.IPPROTO_UDP || proto == unix.IPPROTO_UDPLITE):
-		return rules.ProtoUDP
-	}
-	return rules.ProtoOther
-}
-
-// copyFD duplicates a descriptor of a stopped task (pidfd_getfd(2), Linux 5.6; of a single
-// thread, whose table may be its own, since 6.9).
-func copyFD(tid, fd int) (int, error) {
-	const pidfdThread = unix.O_EXCL // PIDFD_THREAD of linux/pidfd.h
-	pidfd, err := unix.PidfdOpen(tid, pidfdThread)
-	if err != nil {
-		if pidfd, err = unix.PidfdOpen(threadGroup(tid), 0); err != nil {
-			return -1, err
+// socketProto tells what kind of socket a descriptor of the tracee is. The kernel names it
+// in an attribute of the socket (sockfs), which needs no copy of the descriptor; where that
+// is withheld too the call cannot be judged, for a rule may be about one protocol alone.
+func socketProto(tid, fd int) (rules.Proto, error) {
+	var name [32]byte
+	n, err := unix.Getxattr(procPath(tid, "fd/"+strconv.Itoa(fd)), "system.sockprotoname", name[:])
+	if err == nil {
+		switch string(bytes.TrimRight(name[:n], "\x00")) {
+		case "TCP", "TCPv6", "MPTCP", "MPTCPv6":
+			return rules.ProtoTCP, nil
+		case "UDP", "UDPv6", "UDP-Lite", "UDPLITEv6", "UDPLite":
+			return rules.ProtoUDP, nil
 		}
+		return rules.ProtoOther, nil
 	}
-	defer unix.Close(pidfd)
-	return unix.PidfdGetfd(pidfd, fd, 0)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EOPNOTSUPP) {
+		return rules.ProtoOther, nil // no such descriptor, or no socket: the kernel will say so
+	}
+	return rules.ProtoOther, fmt.Errorf("find out the protocol of descriptor %d: %w", fd, err)
 }
 
 // notListening: a refused connect to a unix socket that nobody serves would have failed

@@ -4,9 +4,11 @@ package tracer
 
 import (
 	"bufio"
+	"fmt"
 	"net/netip"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,21 +23,46 @@ import (
 type facts struct {
 	made map[string]struct{} // canonical names of directories and sockets the tree made
 	tty  []uint64            // rdev of the terminals ptguard was started on
+	// kernelFS are the devices of the file systems that are knobs of the kernel. The tree
+	// cannot mount more of them.
+	kernelFS map[uint64]bool
 }
+
+// knobs are file system types whose files act on the kernel.
+var knobs = []string{"proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "efivarfs", "bpf", "configfs", "binfmt_misc", "pstore", "resctrl", "selinuxfs", "fusectl"}
 
 // maxMade bounds the memory of made: beyond it the tree's own objects are no longer known
 // as such, which only refuses more.
 const maxMade = 1 << 16
 
-func newFacts() facts {
-	f := facts{made: map[string]struct{}{}}
+func newFacts() (facts, error) {
+	f := facts{made: map[string]struct{}{}, kernelFS: map[uint64]bool{}}
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return f, fmt.Errorf("find the kernel's own file systems: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		before, after, ok := strings.Cut(line, " - ") // proc_pid_mountinfo(5)
+		fields := strings.Fields(before)
+		kind, _, _ := strings.Cut(after, " ")
+		if !ok || len(fields) < 3 || !slices.Contains(knobs, kind) {
+			continue
+		}
+		major, minor, _ := strings.Cut(fields[2], ":")
+		a, errA := strconv.ParseUint(major, 10, 32)
+		b, errB := strconv.ParseUint(minor, 10, 32)
+		if errA != nil || errB != nil {
+			return f, fmt.Errorf("find the kernel's own file systems: %q", line)
+		}
+		f.kernelFS[unix.Mkdev(uint32(a), uint32(b))] = true
+	}
 	for fd := range 3 {
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && unix.Major(st.Rdev) != 0 {
 			f.tty = append(f.tty, st.Rdev)
 		}
 	}
-	return f
+	return f, nil
 }
 
 // owner says whose process a pid or thread id is.

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -356,6 +357,24 @@ func (l *loop) file(s stopped, r *resolve.Object, f *rules.File) {
 	if r.Magic == resolve.MagicFD && l.owner(r.MagicPID) == rules.OwnerTree {
 		f.Held = heldAccess(r.HeldFlags)
 	}
+	f.Via = l.via(r.Hops)
+	f.KernelFS = r.Exists && l.facts.kernelFS[r.Stat.Dev]
+}
+
+// via says whose magic link was followed on the way: the one that is least ours.
+func (l *loop) via(hops []string) rules.Owner {
+	worst := rules.OwnerNone
+	for _, hop := range hops {
+		rest, ok := strings.CutPrefix(hop, "/proc/")
+		if !ok {
+			continue
+		}
+		digits, _, _ := strings.Cut(rest, "/")
+		if pid, err := strconv.Atoi(digits); err == nil {
+			worst = max(worst, l.owner(pid)) // tree < outsider < guard
+		}
+	}
+	return worst
 }
 
 // heldAccess is what a descriptor with these open flags already allows on its object.

@@ -84,7 +84,10 @@ func Run(cfg *Config) (result Result, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return result, fmt.Errorf("make ptguard non-dumpable: %w", err)
 	}
-	l := &loop{cfg: cfg, tasks: map[int]*task{}, tracer: unix.Gettid(), facts: newFacts()}
+	l := &loop{cfg: cfg, tasks: map[int]*task{}, tracer: unix.Gettid()}
+	if l.facts, err = newFacts(); err != nil {
+		return result, err
+	}
 	if l.resolve, err = resolve.New(); err != nil {
 		return result, err
 	}
