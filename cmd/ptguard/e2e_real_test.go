@@ -44,10 +44,6 @@ func TestRealGit(t *testing.T) {
 // output is the same, and the build is slow.
 func TestRealGoBuild(t *testing.T) {
 	t.Parallel()
-	cold := []string{}
-	if warm := os.Getenv("HOME") + "/.cache/go-build"; root() {
-		cold = append(cold, "GOCACHE="+warm)
-	}
 	ktest.Same(t, ktest.Case{
 		Fill: func(t testing.TB, b *ktest.Box) {
 			b.Write(t, "work/go.mod", "module hello\n\ngo 1.24\n")
@@ -72,7 +68,7 @@ func main() {
 }
 `)
 		},
-		Argv: sh("go build -o hello . && ./hello && go vet . && go list -m"), BareEnv: cold,
+		Argv: sh("go build -o hello . && ./hello && go vet . && go list -m"), BareEnv: warmCache(),
 		Stdout: "hello over http\n", Timeout: 4 * time.Minute,
 	})
 }

@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -35,6 +37,13 @@ var (
 func Setup() error {
 	os.Unsetenv("PTGUARD_POLICY") // of the developer's shell: would add a layer
 	os.Unsetenv("PTGUARD_LOG")
+	// What a careless caller of the tests left open must not reach the commands.
+	open, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
 	buildDir = os.Getenv("PTGUARD_TEST_BUILD")
 	var err error
 	if buildDir == "" {
@@ -125,6 +134,7 @@ func Binary(t testing.TB) string {
 	return build(t, "ptguard", func(out string) *exec.Cmd {
 		cmd := exec.Command("go", "build", "-o", out, "./cmd/ptguard")
 		cmd.Dir = ModuleRoot()
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released: static
 		return cmd
 	})
 }

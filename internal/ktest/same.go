@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -37,11 +38,15 @@ type Case struct {
 	// FlagsOf and ArgvOf give flags and command that name paths of the box.
 	FlagsOf func(b *Box) []string
 	ArgvOf  func(b *Box) []string
+	// Wrap stands before the command, and before ptguard: what a caller does to both.
+	Wrap    []string
 	Stdin   string
 	Scrubs  []Scrub // applied to stdout and stderr
 	Timeout time.Duration
-	// Status is the exit status both must have, so that two equal failures do not pass.
+	// Status is the exit status both must have, so that two equal failures do not pass;
+	// after death by a signal it is not looked at, and Signal is.
 	Status int
+	Signal syscall.Signal
 	// Stdout, if set, must be part of stdout of both.
 	Stdout string
 	// Check looks at the box after each run.
@@ -70,8 +75,8 @@ func Same(t testing.TB, c Case) {
 	if c.ArgvOf != nil {
 		c.Argv = c.ArgvOf(b)
 	}
-	bare := run(c.Argv)
-	if bare.Status != c.Status || !strings.Contains(bare.Stdout, c.Stdout) {
+	bare := run(slices.Concat(c.Wrap, c.Argv))
+	if bare.Signal != c.Signal || c.Signal == 0 && bare.Status != c.Status || !strings.Contains(bare.Stdout, c.Stdout) {
 		t.Fatalf("bare run of %q: want status %d and stdout with %q, got %v", c.Argv, c.Status, c.Stdout, bare)
 	}
 	if c.Check != nil {
@@ -86,7 +91,7 @@ func Same(t testing.TB, c Case) {
 	if c.FlagsOf != nil {
 		flags = append(flags, c.FlagsOf(b)...)
 	}
-	guarded := run(b.Guarded(t, flags, c.Argv...))
+	guarded := run(slices.Concat(c.Wrap, b.Guarded(t, flags, c.Argv...)))
 	b.compare(t, c, bare, guarded)
 }
 

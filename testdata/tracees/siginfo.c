@@ -73,7 +73,12 @@ int main(void)
 
 	p = fork();
 	if (p == 0) {
+		sigset_t usr2;
+		int sig;
+		sigemptyset(&usr2);
+		sigaddset(&usr2, SIGUSR2);
 		raise(SIGSTOP);
+		sigwait(&usr2, &sig); // or the SIGCHLD of its end would merge with that of SIGCONT
 		_exit(3);
 	}
 	await(SIGCHLD);
@@ -81,6 +86,7 @@ int main(void)
 	kill(p, SIGCONT);
 	await(SIGCHLD);
 	printf("continued code %d\n", last.si_code);
+	kill(p, SIGUSR2);
 	await(SIGCHLD);
 	printf("exit code %d status %d\n", last.si_code, last.si_status);
 	waitpid(p, 0, 0);

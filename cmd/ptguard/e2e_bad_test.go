@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptguard/internal/ktest"
+)
+
+// TestBadInput: one clear error, the stated exit status, and nothing ran: the command
+// would make the file "ran".
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	const good = "ptguard: 1\n"
+	policy := func(text string) func(t testing.TB, b *ktest.Box) []string {
+		return func(t testing.TB, b *ktest.Box) []string {
+			return []string{"--policy", b.Write(t, "outside/p.yaml", text)}
+		}
+	}
+	flags := func(f ...string) func(testing.TB, *ktest.Box) []string {
+		return func(testing.TB, *ktest.Box) []string { return f }
+	}
+	for name, c := range map[string]struct {
+		flags  func(t testing.TB, b *ktest.Box) []string
+		says   []string // parts of the error
+		dir    string
+		env    []string
+		status int // 0: 125
+	}{
+		"policy missing":     {flags: flags("--policy", "absent.yaml"), says: []string{"absent.yaml", "no such file"}},
+		"policy a directory": {flags: flags("--policy", "."), says: []string{"directory"}},
+		"policy too large":   {flags: policy(good + strings.Repeat("# filler filler filler\n", 1<<16)), says: []string{"p.yaml", "large"}},
+		"policy not yaml":    {flags: policy("ptguard: 1\nfiles: [\n"), says: []string{"p.yaml"}},
+		"policy empty":       {flags: policy(""), says: []string{"p.yaml"}},
+		"policy binary":      {flags: policy("\x00\x01\xff\xfe"), says: []string{"p.yaml"}},
+		"policy a scalar":    {flags: policy("hello\n"), says: []string{"p.yaml:1"}},
+		"version":            {flags: policy("ptguard: 2\n"), says: []string{"p.yaml:1:", "2"}},
+		"no version":         {flags: policy("mode: strict\n"), says: []string{"p.yaml", "ptguard: 1"}},
+		"unknown key":        {flags: policy(good + "files:\n  raed: [ /opt ]\n"), says: []string{"p.yaml:3:3", "raed", "read"}},
+		"unknown top key":    {flags: policy(good + "flies: {}\n"), says: []string{"p.yaml:2:1", "flies", "files"}},
+		"wrong type":         {flags: policy(good + "mode: [strict]\n"), says: []string{"p.yaml:2:"}},
+		"unknown mode":       {flags: policy(good + "mode: permisive\n"), says: []string{"p.yaml:2:", "permisive", "permissive"}},
+		"bad path":           {flags: policy(good + "files:\n  read: [ opt/data ]\n"), says: []string{"p.yaml:3:", "opt/data", "./opt/data"}},
+		"dollar":             {flags: policy(good + "files:\n  read: [ \"$HOME/x\" ]\n"), says: []string{"p.yaml:3:", "$"}},
+		"bad glob":           {flags: policy(good + "files:\n  read: [ \"/opt/[a\" ]\n"), says: []string{"p.yaml:3:", "/opt/[a"}},
+		"bad address":        {flags: policy(good + "net:\n  connect: [ \"localhost:80\" ]\n"), says: []string{"p.yaml:3:", "localhost"}},
+		"bad port":           {flags: policy(good + "net:\n  connect: [ \"127.0.0.1:99999\" ]\n"), says: []string{"p.yaml:3:", "99999"}},
+		"unknown access":     {flags: policy(good + "files:\n  deny: [ { path: /x, access: [raed] } ]\n"), says: []string{"p.yaml:3:", "raed", "read"}},
+		"not supported yet":  {flags: policy(good + "limits: { processes: 5 }\n"), says: []string{"p.yaml:2:", "not supported by this version"}},
+		"contradiction":      {flags: policy(good + "mode: open\nfiles:\n  deny: [ /x ]\n"), says: []string{"p.yaml:", "open"}},
+		"open and a rule":    {flags: flags("--mode", "open", "--deny", "/x"), says: []string{"open"}},
+		"twice the same key": {flags: policy(good + "mode: strict\nmode: open\n"), says: []string{"p.yaml:3:", "mode"}},
+		"policy in the environment": {
+			flags: flags(), env: []string{"PTGUARD_POLICY=/nonexistent/policy.yaml"}, says: []string{"/nonexistent/policy.yaml"},
+		},
+		"link loop extends": {
+			flags: func(t testing.TB, b *ktest.Box) []string {
+				b.Write(t, "outside/q.yaml", good+"extends: [ ./p.yaml ]\n")
+				return policy(good+"extends: [ ./q.yaml ]\n")(t, b)
+			},
+			says: []string{".yaml"},
+		},
+		"unknown preset":    {flags: policy(good + "extends: [permisive]\n"), says: []string{"p.yaml:2:", "permisive", "permissive"}},
+		"unknown mode flag": {flags: flags("--mode", "loose"), says: []string{"loose"}},
+		"unknown flag":      {flags: flags("--wirte", "x"), says: []string{"wirte"}},
+		"bad timeout":       {flags: flags("--timeout", "soon"), says: []string{"soon"}},
+		"bad wait":          {flags: flags("--wait", "some"), says: []string{"some"}},
+		"bad address flag":  {flags: flags("--connect", "nowhere"), says: []string{"nowhere"}},
+		"bad path flag":     {flags: flags("--deny-exec", ""), says: []string{"deny-exec"}},
+		"keep-fd":           {flags: flags("--keep-fd", "77"), says: []string{"77"}},
+		"work missing":      {flags: flags("--work", "absent"), says: []string{"absent"}},
+		"work a file":       {flags: func(t testing.TB, b *ktest.Box) []string { return []string{"--work", b.Write(t, "work/file", "")} }, says: []string{"file"}},
+		"work implicitly /": {flags: flags(), dir: "/", says: []string{"--work"}},
+		"work implicitly home": {
+			flags: flags(), dir: "home", says: []string{"--work"},
+		},
+		"work implicitly above home": {flags: flags(), dir: ".", says: []string{"--work"}},
+		"work implicitly /usr":       {flags: flags(), dir: "/usr", says: []string{"--work"}},
+		"trace in no folder":         {flags: flags("--trace", "absent/t.jsonl"), says: []string{"absent/t.jsonl"}},
+		"trace a folder":             {flags: flags("--trace", "."), says: []string{"trace"}},
+		"trace a closed fd":          {flags: flags("--trace", "fd:77"), says: []string{"77"}},
+		"log in no folder":           {flags: flags("--log", "absent/log"), says: []string{"absent/log"}},
+		"no command":                 {flags: flags(), status: 125, says: []string{"command"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, nil)
+			b.Env = c.env
+			argv := slices.Concat([]string{ktest.Binary(t), "run"}, c.flags(t, b), []string{"--", "touch", b.Path("work/ran")})
+			if name == "no command" {
+				argv = argv[:2]
+			}
+			dir := ""
+			switch {
+			case strings.HasPrefix(c.dir, "/"):
+				dir = c.dir
+			case c.dir != "":
+				dir = b.Path(c.dir)
+			}
+			bad(t, b, b.Run(t, ktest.Cmd{Argv: argv, Dir: dir}), c.says...)
+		})
+	}
+	if !root() { // root reads everything
+		t.Run("policy unreadable", func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, nil)
+			p := b.Write(t, "outside/p.yaml", good)
+			if err := os.Chmod(p, 0); err != nil {
+				t.Fatal(err)
+			}
+			bad(t, b, b.Guard(t, []string{"--policy", p}, "touch", "ran"), "p.yaml", "permission denied")
+		})
+	}
+}
+
+// bad checks that r is a failure of ptguard before anything ran: status 125, one error
+// line that holds says, perhaps hints, no panic, nothing on stdout.
+func bad(t *testing.T, b *ktest.Box, r ktest.Result, says ...string) {
+	t.Helper()
+	if r.Status != 125 || r.Stdout != "" {
+		t.Errorf("want status 125 and no stdout, got %v", r)
+	}
+	b.Absent(t, "work/ran")
+	errors := 0
+	for _, line := range r.GuardLines() {
+		if strings.HasPrefix(line, "ptguard: error:") {
+			errors++
+		}
+	}
+	if errors != 1 {
+		t.Errorf("want one error line, got %v", r)
+	}
+	for _, word := range says {
+		if !strings.Contains(r.Stderr, word) {
+			t.Errorf("the error does not say %q: %v", word, r)
+		}
+	}
+	if strings.Contains(r.Stderr, "goroutine ") {
+		t.Errorf("panic: %v", r)
+	}
+}
+
+// TestBadTrace: a trace that cannot be written is one warning and never another verdict.
+func TestBadTrace(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, fillOutside)
+	script := "for i in 1 2 3; do echo x >>../outside/f$i; echo x >>../outside/f; done; echo out; exit 3"
+	r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "run", "--trace", "/dev/full", "--", "sh", "-c", script}})
+	if r.Status != 3 || r.Stdout != "out\n" || b.Text(t, "outside/f") != "old\n" {
+		t.Errorf("full disk: want status 3 and no write, got %v", r)
+	}
+	warnings := 0
+	for _, line := range r.GuardLines() {
+		if strings.Contains(line, "warning") && strings.Contains(line, "trace") {
+			warnings++
+		}
+	}
+	if warnings != 1 {
+		t.Errorf("full disk: want one warning, got %d in %v", warnings, r)
+	}
+	// A pipe whose reader is gone.
+	r = b.Run(t, ktest.Cmd{Argv: slices.Concat(under(`{ sleep 0 | :; } ; exec 7> >(exec true); until ! kill -0 $! 2>/dev/null; do :; done; "$@"`),
+		[]string{ktest.Binary(t), "run", "--trace", "fd:7", "--", "sh", "-c", script})})
+	if r.Status != 3 || r.Stdout != "out\n" || b.Text(t, "outside/f") != "old\n" {
+		t.Errorf("closed pipe: want status 3 and no write, got %v", r)
+	}
+}
+
+// TestBadWork: a work folder that is too wide, given explicitly, is one warning.
+func TestBadWork(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, nil)
+	r := b.Guard(t, []string{"--work", b.Home}, "true")
+	if r.Status != 0 || len(r.GuardLines()) != 1 {
+		t.Errorf("want one warning and status 0, got %v", r)
+	}
+	r.WantLine(t, "warning", b.Home)
+}
+
+// TestCheck: ptguard check finds the same errors, and rules that can never fire.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, nil)
+	good := b.Write(t, "outside/good.yaml", "ptguard: 1\nfiles:\n  read: [ /opt ]\n")
+	if r := b.Bare(t, ktest.Binary(t), "check", good); r.Status != 0 {
+		t.Errorf("good policy: %v", r)
+	}
+	wrong := b.Write(t, "outside/wrong.yaml", "ptguard: 1\nfiles:\n  raed: [ /opt ]\n")
+	if r := b.Bare(t, ktest.Binary(t), "check", wrong); r.Status != 1 || !strings.Contains(r.Stdout+r.Stderr, "wrong.yaml:3:3") {
+		t.Errorf("wrong policy: want status 1 and the place, got %v", r)
+	}
+	never := b.Write(t, "outside/never.yaml", "ptguard: 1\nfiles:\n  read: [ /opt/a ]\n  deny: [ /opt ]\n")
+	if r := b.Bare(t, ktest.Binary(t), "check", never); r.Status != 0 || !strings.Contains(r.Stdout+r.Stderr, "never.yaml:3:") {
+		t.Errorf("dead rule: want status 0 and a warning with its place, got %v", r)
+	}
+	hide := b.Write(t, "outside/hide.yaml", "ptguard: 1\nfiles:\n  hide: [ \"**/.env\" ]\n")
+	if r := b.Bare(t, ktest.Binary(t), "check", hide); r.Status != 0 || !strings.Contains(r.Stdout+r.Stderr, "hide.yaml:3:") {
+		t.Errorf("hide: want a warning that it covers open only, got %v", r)
+	}
+	if r := b.Bare(t, ktest.Binary(t), "check", b.Path("outside/absent.yaml")); r.Status != 1 {
+		t.Errorf("absent policy: want status 1, got %v", r)
+	}
+	if r := b.Bare(t, ktest.Binary(t), "version"); r.Status != 0 || !strings.Contains(r.Stdout, "ptguard") {
+		t.Errorf("version: %v", r)
+	}
+	if r := b.Bare(t, ktest.Binary(t), "doctor"); r.Status != 0 || !strings.Contains(r.Stdout, "ptrace") || !strings.Contains(r.Stdout, "seccomp") {
+		t.Errorf("doctor: %v", r)
+	}
+}
+
+// TestDump: what a run recorded can be read.
+func TestDump(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, fillOutside)
+	b.Guard(t, nil, "sh", "-c", "echo x >>../outside/f")
+	for _, format := range [][]string{nil, {"--format", "summary"}, {"--format", "jsonl"}} {
+		r := b.Bare(t, slices.Concat([]string{ktest.Binary(t), "dump"}, format, []string{b.Trace})...)
+		if r.Status != 0 || !strings.Contains(r.Stdout, "outside/f") && !strings.Contains(r.Stdout, "open") || r.Stderr != "" {
+			t.Errorf("dump %v: %v", format, r)
+		}
+	}
+	if r := b.Bare(t, ktest.Binary(t), "dump", b.Path("absent.jsonl")); r.Status == 0 || len(r.GuardLines()) == 0 {
+		t.Errorf("dump of an absent file: %v", r)
+	}
+}
