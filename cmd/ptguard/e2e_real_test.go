@@ -309,7 +309,7 @@ func TestRealTools(t *testing.T) {
 		"perl":           {Argv: []string{"perl", "-e", `use File::Temp; use Socket; my $f = File::Temp->new; print $f "x"; print -e $f->filename ? "there\n" : "no\n"; socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0); syswrite $a, "pair\n"; sysread $b, my $x, 9; print $x; print STDERR "err\n"; exit(system("sh", "-c", "exit 4") >> 8)`}, Status: 4, Stdout: "there\npair\n"},
 		"curl file":      {Fill: tree, Argv: sh("curl -s file://$PWD/tree/d1/f1 | wc -c; ! curl -s http://127.0.0.1:1/")},
 		"gcc":            {Argv: sh(`printf '#include <stdio.h>\nint main(){puts("compiled");return 2;}' >a.c; gcc -O2 -pipe a.c -o a; ./a || echo $?; gcc -shared -fPIC a.c -o a.so; ar rc a.a a.so; nm -D a.so | grep -c main`), Stdout: "compiled\n2\n1\n"},
-		"id, getent":     {Argv: sh("id -u; getent passwd root; getent hosts localhost >/dev/null; ls -l / >/dev/null; date +%Y >/dev/null; uname -s; nproc >/dev/null; df / >/dev/null; ps -e >/dev/null; env | grep -c HOME; locale >/dev/null")},
+		"id, getent":     {Argv: sh("id -u; getent passwd root; getent ahostsv4 localhost >/dev/null; ls -l / >/dev/null; date +%Y >/dev/null; uname -s; nproc >/dev/null; df / >/dev/null; env | grep -c HOME; locale >/dev/null")},
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); ktest.Same(t, c) })
 	}

@@ -415,7 +415,7 @@ func TestStatusTerminal(t *testing.T) {
 			if guarded {
 				prefix = strings.Join(b.Guarded(t, nil), " ") + " "
 			}
-			b.Env = []string{"PS1=[$?]> ", "PS2=", "HISTFILE=/dev/null", "P=" + prefix}
+			b.Env = []string{"PS1=[$?]> ", "PS2=", "HISTFILE=", "P=" + prefix}
 			term := b.NewTerm(t, "bash", "--norc", "--noediting", "-i")
 			term.Expect(`\[0\]> `)
 			pid := func() int {

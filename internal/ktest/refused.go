@@ -114,7 +114,12 @@ func Refused(t testing.TB, c Refusal) {
 			t.Errorf("denial record without reason, rule, layer, verdict, errno, pid or exe: %+v", r)
 		}
 		if !c.Quiet {
-			guarded.WantLine(t, "denied", r.Path)
+			// People see where the act would have gone; the trace has the path as given, too.
+			name := r.Resolved
+			if name == "" {
+				name = r.Path
+			}
+			guarded.WantLine(t, "denied", name)
 		}
 	}
 	for _, h := range c.Hints {
@@ -125,11 +130,12 @@ func Refused(t testing.TB, c Refusal) {
 	}
 }
 
-// WantLine fails unless stderr has a line `ptguard: KIND … text …`.
+// WantLine fails unless ptguard wrote `ptguard: KIND … text …` to stderr. A line may
+// begin within one of the program's: many write theirs in pieces.
 func (r Result) WantLine(t testing.TB, kind, text string) {
 	t.Helper()
-	for _, line := range r.GuardLines() {
-		if strings.HasPrefix(line, "ptguard: "+kind) && strings.Contains(line, text) {
+	for line := range strings.Lines(r.Stderr) {
+		if _, own, ok := strings.Cut(line, "ptguard: "+kind); ok && strings.Contains(own, text) {
 			return
 		}
 	}

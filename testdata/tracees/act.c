@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	IS("rmdirat") return say(unlinkat(AT_FDCWD, a[0], AT_REMOVEDIR));
 	IS("rename") return say(syscall(SYS_rename, a[0], a[1]));
 	IS("renameat") return say(syscall(SYS_renameat, AT_FDCWD, a[0], AT_FDCWD, a[1]));
-	IS("renameat2") return say(renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], 0));
+	IS("renameat2") return say(syscall(SYS_renameat2, AT_FDCWD, a[0], AT_FDCWD, a[1], 0));
 	IS("exchange") return say(renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_EXCHANGE));
 	IS("mkdir") return say(syscall(SYS_mkdir, a[0], 0755));
 	IS("mkdirat") return say(mkdirat(AT_FDCWD, a[0], 0755));
