@@ -31,8 +31,11 @@ type Object struct {
 	Index int
 	// Start, Len: MapRange.
 	Start, Len uint64
-	// PID: the process argument.
+	// PID: the process argument: PID, SignalPID (0 own group, -1 all, -N a group), ThreadID,
+	// or, for PIDFD, the descriptor.
 	PID int32
+	// Probe: the act is only asked about (access(2)).
+	Probe bool
 }
 
 // Call is a decoded system call. It is reused from stop to stop: keep no reference.
@@ -77,7 +80,7 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 	case Dirfd:
 		*dir = int32(word)
 	case Path, Entry:
-		o := Object{Kind: arg.Kind, Access: arg.Access, Act: arg.Act, Dirfd: *dir, NoFollow: arg.NoLink}
+		o := Object{Kind: arg.Kind, Access: arg.Access, Act: arg.Act, Dirfd: *dir, NoFollow: arg.NoLink, EmptyPath: arg.EmptyOK}
 		*dir = unix.AT_FDCWD
 		if word == 0 && arg.NullFD {
 			o.Kind = FD
@@ -100,15 +103,29 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 		c.Objects = append(c.Objects, Object{Kind: MapRange, Access: arg.Access, Start: word, Len: c.Args[i+1]})
 	case PID:
 		if int32(word) != 0 {
-			c.Objects = append(c.Objects, Object{Kind: PID, Access: arg.Access, PID: int32(word)})
+			c.process(PID, arg.Access, int32(word))
 		}
+	case SignalPID, ThreadID, PIDFD:
+		c.process(arg.Kind, arg.Access, int32(word))
+	case PrioWhich:
+		c.priority(uint32(word), int32(c.Args[i+1]), arg.Access)
+	case OwnerArg:
+		return c.owner(uint32(c.Args[i-1]), word, arg.Access, m)
+	case OwnerPtr:
+		return c.ownerAt(word, arg.Access, m)
+	case SocketFD, ListFD:
+		c.Objects = append(c.Objects, Object{Kind: arg.Kind, Access: arg.Access, Dirfd: int32(word)})
+	case Timex:
+		return c.timex(word, m)
 	case OpenFlags:
 		c.Flags, c.HasFlags = uint64(uint32(word)), true
 		c.openFlags(c.Flags)
 	case OpenHow:
 		return c.openHow(word, c.Args[i+1], m)
 	case AtFlags:
-		c.atFlags(uint32(word))
+		c.atFlags(uint32(word), arg.NoLink)
+	case AccessMode:
+		c.accessMode(uint32(word))
 	case RenameFlags:
 		c.renameFlags(uint32(word))
 	case ModeType:
@@ -218,12 +235,16 @@ func (c *Call) openHow(addr, size uint64, m Memory) error {
 }
 
 // atFlags applies AT_* flags to the path of the call (for linkat(2) that is its source).
-func (c *Call) atFlags(flags uint32) {
+// noLink: links are followed only with AT_SYMLINK_FOLLOW (name_to_handle_at(2)).
+func (c *Call) atFlags(flags uint32, noLink bool) {
 	for i := range c.Objects {
 		o := &c.Objects[i]
 		switch {
 		case o.Kind == Path:
 			o.EmptyPath = flags&unix.AT_EMPTY_PATH != 0
+			if noLink {
+				o.NoFollow = flags&unix.AT_SYMLINK_FOLLOW == 0
+			}
 			if flags&unix.AT_SYMLINK_NOFOLLOW != 0 {
 				o.NoFollow = true
 			}
@@ -235,6 +256,92 @@ func (c *Call) atFlags(flags uint32) {
 			c.Event = "os.rmdir"
 		}
 	}
+}
+
+// accessMode turns R_OK, W_OK and X_OK into what the act itself would need.
+func (c *Call) accessMode(mode uint32) {
+	o := c.path()
+	o.Probe = true
+	for bit, access := range map[uint32]Access{unix.R_OK: Read, unix.W_OK: Write, unix.X_OK: Exec} {
+		if mode&bit != 0 {
+			o.Access |= access
+		}
+	}
+}
+
+// process adds a process argument.
+func (c *Call) process(kind Kind, access Access, pid int32) {
+	c.Objects = append(c.Objects, Object{Kind: kind, Access: access, PID: pid})
+}
+
+// priority reads setpriority(2)'s and ioprio_set(2)'s pair: for a process 0 is the caller;
+// a group or a user is more than the tree unless every member is ours, so it is judged
+// like a signal to it.
+func (c *Call) priority(which uint32, id int32, access Access) {
+	first := uint32(unix.PRIO_PROCESS)
+	if c.Row.Name == "ioprio_set" {
+		first = ioprioProcess
+	}
+	switch which {
+	case first:
+		if id != 0 {
+			c.process(PID, access, id)
+		}
+	case first + 1: // a process group; 0 is the own one
+		c.process(SignalPID, access, -id)
+	default: // all processes of a user
+		c.process(SignalPID, access, -1)
+	}
+}
+
+// ownerGroup is F_OWNER_PGRP of asm-generic/fcntl.h.
+const ownerGroup = 2
+
+// owner reads the argument of F_SETOWN (a number) or F_SETOWN_EX (struct f_owner_ex).
+func (c *Call) owner(cmd uint32, word uint64, access Access, m Memory) error {
+	if cmd == unix.F_SETOWN {
+		c.ownerPID(int32(word), access)
+		return nil
+	}
+	var raw [8]byte
+	if err := readFull(m, raw[:], word, "f_owner_ex"); err != nil {
+		return err
+	}
+	kind, pid := binary.NativeEndian.Uint32(raw[:]), int32(binary.NativeEndian.Uint32(raw[4:]))
+	if kind == ownerGroup {
+		pid = -pid
+	}
+	c.ownerPID(pid, access)
+	return nil
+}
+
+// ownerAt reads the int that FIOSETOWN and SIOCSPGRP point at.
+func (c *Call) ownerAt(addr uint64, access Access, m Memory) error {
+	var raw [4]byte
+	if err := readFull(m, raw[:], addr, "owner"); err != nil {
+		return err
+	}
+	c.ownerPID(int32(binary.NativeEndian.Uint32(raw[:])), access)
+	return nil
+}
+
+// ownerPID: 0 takes the owner away.
+func (c *Call) ownerPID(pid int32, access Access) {
+	if pid != 0 {
+		c.process(SignalPID, access, pid)
+	}
+}
+
+// timex refuses to set the clock (adjtimex(2): modes is the first field).
+func (c *Call) timex(addr uint64, m Memory) error {
+	var raw [4]byte
+	if err := readFull(m, raw[:], addr, "timex"); err != nil {
+		return err
+	}
+	if binary.NativeEndian.Uint32(raw[:]) != 0 {
+		c.Refuse = machine
+	}
+	return nil
 }
 
 func (c *Call) renameFlags(flags uint32) {

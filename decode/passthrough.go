@@ -6,50 +6,44 @@ import "strings"
 
 // Passthrough lists, by reason, every call that runs untraced. It is the seccomp allow
 // list as it stands: a name that is neither here nor in Rows is refused with ENOSYS.
-// Groups marked "until Every call" only look, or reach what Landlock's signal scope
-// already fences; that issue turns them into rows.
 var Passthrough = []struct{ Why, Names string }{
 	{"works on a descriptor the task holds; the open was judged", `
 		read write readv writev pread64 pwrite64 preadv preadv2 pwritev pwritev2 close close_range dup dup2 dup3
 		lseek fsync fdatasync sync_file_range syncfs sync fallocate fadvise64 readahead flock ftruncate
-		copy_file_range sendfile splice tee vmsplice cachestat fcntl fstat fstatfs getdents getdents64 fgetxattr flistxattr
+		copy_file_range sendfile splice tee vmsplice cachestat  fstat fstatfs   fgetxattr flistxattr
 		epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6
 		eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime pipe pipe2
 		inotify_init inotify_init1 inotify_rm_watch`},
 	{"memory of the task itself", `
 		brk munmap mremap madvise mincore msync mlock mlock2 mlockall munlock munlockall mseal remap_file_pages
 		pkey_alloc pkey_free map_shadow_stack membarrier rseq rseq_slice_yield set_robust_list get_robust_list memfd_create
-		mbind get_mempolicy set_mempolicy set_mempolicy_home_node migrate_pages move_pages`},
+		mbind get_mempolicy set_mempolicy set_mempolicy_home_node  `},
 	{"the task's own life, identity and limits; no_new_privs keeps rights from growing", `
 		fork vfork exit exit_group wait4 waitid set_tid_address restart_syscall rt_sigreturn
 		getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgid getpgrp getsid
 		setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups setpgid setsid
-		capget capset umask getcwd uname sysinfo getrlimit setrlimit getrusage times alarm pause personality
-		arch_prctl set_thread_area get_thread_area modify_ldt getcpu lsm_get_self_attr lsm_set_self_attr lsm_list_modules
+		capget capset umask getcwd uname sysinfo getrlimit setrlimit getrusage times alarm pause 
+		arch_prctl set_thread_area get_thread_area  getcpu lsm_get_self_attr lsm_set_self_attr lsm_list_modules
 		landlock_create_ruleset landlock_add_rule landlock_restrict_self`},
 	{"signals of the task itself", `
 		rt_sigaction rt_sigprocmask rt_sigpending rt_sigsuspend rt_sigtimedwait sigaltstack`},
 	{"waits and clocks", `
 		futex futex_wait futex_wake futex_waitv futex_requeue nanosleep clock_nanosleep clock_gettime clock_getres
 		gettimeofday time getitimer setitimer timer_create timer_settime timer_gettime timer_getoverrun timer_delete
-		adjtimex clock_adjtime getrandom`},
+		  getrandom`},
 	{"sockets without an address; connect, bind and addressed sends are rows", `
-		socket socketpair listen accept accept4 shutdown getsockname getpeername getsockopt setsockopt
+		   accept accept4 shutdown getsockname getpeername getsockopt 
 		recvfrom recvmsg recvmmsg`},
 	{"System V and POSIX IPC: objects of the machine, without a path", `
 		shmget shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
 		mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr`},
 	{"asynchronous I/O on descriptors the task holds", `
 		io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents`},
-	{"only look (until Every call)", `
-		stat lstat newfstatat fstatat statx access faccessat faccessat2 readlink readlinkat chdir fchdir statfs ustat sysfs
-		getxattr lgetxattr listxattr llistxattr getxattrat listxattrat file_getattr name_to_handle_at inotify_add_watch
-		statmount listmount listns`},
-	{"signals and scheduling of others (until Every call; Landlock keeps signals inside the tree)", `
-		kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_send_signal process_mrelease
-		getpriority setpriority ioprio_get ioprio_set sched_yield sched_getaffinity sched_setaffinity sched_getattr sched_setattr
-		sched_getparam sched_setparam sched_getscheduler sched_setscheduler sched_get_priority_max sched_get_priority_min
-		sched_rr_get_interval`},
+	{"only look, at what has been opened or at the whole machine", `
+		fchdir ustat sysfs statmount listmount listns`},
+	{"only read the scheduling of others", `
+		getpriority ioprio_get sched_yield sched_getaffinity sched_getattr sched_getparam sched_getscheduler
+		sched_get_priority_max sched_get_priority_min sched_rr_get_interval`},
 	{"numbers without an implementation: the kernel answers ENOSYS", `
 		_sysctl afs_syscall arch_specific_syscall create_module epoll_ctl_old epoll_wait_old get_kernel_syms getpmsg putpmsg
 		query_module security tuxcall vserver

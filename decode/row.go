@@ -28,6 +28,16 @@ const (
 	RenameFlags             // renameat2(2) flags
 	MapFD                   // descriptor of an mmap(2)
 	MapRange                // address of a mapping; the length is the next argument
+	AccessMode              // R_OK, W_OK, X_OK of access(2), for the path before it
+	SignalPID               // pid_t of kill(2): a process, 0 the own group, -1 all, -N a group
+	ThreadID                // thread or process id, always of another task or the caller by number
+	PIDFD                   // descriptor of a process (pidfd_open(2))
+	PrioWhich               // PRIO_PROCESS or IOPRIO_WHO_PROCESS, else a group; the id is the next argument
+	OwnerArg                // fcntl(2) F_SETOWN: a pid, or a group as -N; F_SETOWN_EX: struct f_owner_ex *
+	OwnerPtr                // ioctl(2) FIOSETOWN, SIOCSPGRP: int * with a pid, or a group as -N
+	SocketFD                // descriptor of a socket that listen(2) may bind to every interface
+	Timex                   // struct timex *: a modes field other than 0 sets the clock
+	ListFD                  // descriptor of a directory whose listing is filtered
 )
 
 // Arg is one argument of a Row.
@@ -36,7 +46,9 @@ type Arg struct {
 	Access Access
 	Act    Act
 	NoLink bool // Path: the last link is not followed (lchown, link, l*xattr)
-	NullFD bool // Path: a NULL pointer means the dirfd itself (utimensat)
+	NullFD bool // Path: a NULL pointer means the dirfd itself (utimensat, statx)
+	// EmptyOK: Path: "" means the dirfd's object without AT_EMPTY_PATH (readlinkat).
+	EmptyOK bool
 }
 
 // Act is what a call does to a directory entry, where the access alone does not say it.
@@ -62,7 +74,8 @@ const (
 type Test struct {
 	Arg  int
 	Op   TestOp
-	Bits uint32 // AnyBit, NoBit: the mask; Equal: the value
+	Bits uint32 // AnyBit, NoBit: the mask; Equal, Masked: the value
+	Mask uint32 // Masked only
 	// And: a second condition that must hold too.
 	And *Test
 }
@@ -77,6 +90,7 @@ const (
 	Equal                  // arg == Bits
 	NotEqual               // arg != Bits
 	NonNull                // arg != 0, all 64 bits
+	Masked                 // arg & Mask == Bits
 )
 
 // Need names a property of the policy without which a row is not traced at all.
@@ -84,10 +98,15 @@ type Need uint8
 
 // The needs. A row with need NeedAlways is always traced.
 const (
-	NeedAlways  Need = iota
-	NeedReads        // stops always if some rule can refuse a read, else only under When
-	NeedExecMap      // PROT_EXEC mappings: only with exec rules
-	NeedBlind        // only if ptguard lacks CAP_SYS_PTRACE (PR_SET_DUMPABLE)
+	NeedAlways    Need = iota
+	NeedReads          // stops always if some rule can refuse a read, else only under When
+	NeedExecMap        // PROT_EXEC mappings: only with exec rules
+	NeedBlind          // only if ptguard lacks CAP_SYS_PTRACE (PR_SET_DUMPABLE)
+	NeedLooks          // only if some rule can refuse a look
+	NeedLists          // only if a listing may have to leave names out
+	NeedReadsOnly      // only if some rule can refuse a read
+	NeedProbes         // access(2): under When if an act can be refused, always with NeedLooks
+	NeedRules          // dropped in mode open, where only guards and seals hold
 )
 
 // Answer is a constant refusal: the row is judged without the policy.
@@ -122,11 +141,20 @@ type Special uint8
 const (
 	NotSpecial Special = iota
 	Untrace            // clone(2) with CLONE_UNTRACED: the bit is cleared in the register
+	Listing            // getdents: hidden names are taken out when the call returns
+	Signal             // a signal: refused to outsiders, fanned out in a group
 	Dumpable           // PR_SET_DUMPABLE 0, PR_GET_DUMPABLE: answered without taking effect
 )
 
 // Policy tells which needs of rows a policy has.
-type Policy struct{ Reads, ExecMap, Blind bool }
+type Policy struct {
+	Reads   bool // some rule can refuse a read
+	ExecMap bool // some rule can refuse an executable mapping
+	Blind   bool // ptguard cannot look into non-dumpable tasks
+	Looks   bool // some rule can refuse a look
+	Lists   bool // some name may have to be left out of a listing
+	Rules   bool // there are rules at all: not mode open
+}
 
 // Conditions gives the tests under which a call of this row stops with policy p. traced
 // false: never; traced with no tests: always.
@@ -140,6 +168,19 @@ func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
 		return r.When, p.ExecMap
 	case NeedBlind:
 		return r.When, p.Blind
+	case NeedLooks:
+		return r.When, p.Looks
+	case NeedLists:
+		return r.When, p.Lists
+	case NeedReadsOnly:
+		return r.When, p.Reads
+	case NeedProbes:
+		if p.Looks {
+			return nil, true
+		}
+		return r.When, p.Rules
+	case NeedRules:
+		return r.When, p.Rules
 	case NeedAlways:
 	}
 	return r.When, true
@@ -159,6 +200,8 @@ func (t Test) Holds(args *[6]uint64) bool {
 		ok = low != t.Bits
 	case NonNull:
 		ok = args[t.Arg] != 0
+	case Masked:
+		ok = low&t.Mask == t.Bits
 	}
 	return ok && (t.And == nil || t.And.Holds(args))
 }

@@ -26,6 +26,33 @@ var Rows = []Row{
 	{Name: "mprotect", Args: args(mapRange, word, word), Need: NeedExecMap, When: []Test{{Arg: 2, Op: AnyBit, Bits: unix.PROT_EXEC}}},
 	{Name: "pkey_mprotect", Args: args(mapRange, word, word, word), Need: NeedExecMap, When: []Test{{Arg: 2, Op: AnyBit, Bits: unix.PROT_EXEC}}},
 
+	// Calls that only look: traced when some rule hides or refuses a look. access(2) answers
+	// as the act itself would, so it is traced wherever an act can be refused.
+	{Name: "stat", Need: NeedLooks, Args: args(path(Look), word)},
+	{Name: "lstat", Need: NeedLooks, Args: args(lpath(Look), word)},
+	{Name: "newfstatat", Need: NeedLooks, Args: args(dirfd, pathOrFD(Look), word, atFlags)},
+	{Name: "fstatat", Need: NeedLooks, Args: args(dirfd, pathOrFD(Look), word, atFlags)}, // arm64's name
+	{Name: "statx", Need: NeedLooks, Args: args(dirfd, pathOrFD(Look), atFlags, word, word)},
+	{Name: "access", Need: NeedProbes, Args: args(path(Look), accessMode), When: probes(1)},
+	{Name: "faccessat", Need: NeedProbes, Args: args(dirfd, path(Look), accessMode), When: probes(2)},
+	{Name: "faccessat2", Need: NeedProbes, Args: args(dirfd, path(Look), accessMode, atFlags), When: probes(2)},
+	{Name: "readlink", Need: NeedLooks, Args: args(lpath(Look), word, word)},
+	{Name: "readlinkat", Need: NeedLooks, Args: args(dirfd, readlinkPath, word, word)},
+	{Name: "chdir", Event: "os.chdir", Need: NeedLooks, Args: args(path(Look))},
+	{Name: "statfs", Need: NeedLooks, Args: args(path(Look), word)},
+	{Name: "listxattr", Event: "os.listxattr", Need: NeedLooks, Args: args(path(Look), word, word)},
+	{Name: "llistxattr", Event: "os.listxattr", Need: NeedLooks, Args: args(lpath(Look), word, word)},
+	{Name: "listxattrat", Event: "os.listxattr", Need: NeedLooks, Args: args(dirfd, pathOrFD(Look), atFlags, word, word)},
+	{Name: "getxattr", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(path(Read), word, word, word)},
+	{Name: "lgetxattr", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(lpath(Read), word, word, word)},
+	{Name: "getxattrat", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(dirfd, pathOrFD(Read), atFlags, word, word, word)},
+	{Name: "file_getattr", Need: NeedLooks, Args: args(dirfd, pathOrFD(Look), word, word, atFlags)},
+	{Name: "name_to_handle_at", Need: NeedLooks, Args: args(dirfd, path(Look), word, word, handleFlags)},
+	{Name: "inotify_add_watch", Need: NeedLooks, Args: args(word, path(Look), word)},
+	// A listing leaves out what is hidden; the names are taken out when the call returns.
+	{Name: "getdents", Event: "os.listdir", Need: NeedLists, Special: Listing, Args: args(listFD, word, word)},
+	{Name: "getdents64", Event: "os.listdir", Need: NeedLists, Special: Listing, Args: args(listFD, word, word)},
+
 	// Names that go, come or move.
 	{Name: "unlink", Event: "os.remove", Args: args(entry(Remove, ActOther))},
 	{Name: "unlinkat", Event: "os.remove", Args: args(dirfd, entry(Remove, ActOther), atFlags)},
@@ -58,9 +85,9 @@ var Rows = []Row{
 	{Name: "lsetxattr", Event: "os.setxattr", Args: args(lpath(Attr), word, word, word, word)},
 	{Name: "removexattr", Event: "os.removexattr", Args: args(path(Attr), word)},
 	{Name: "lremovexattr", Event: "os.removexattr", Args: args(lpath(Attr), word)},
-	{Name: "setxattrat", Event: "os.setxattr", Args: args(dirfd, path(Attr), atFlags, word, word, word)},
-	{Name: "removexattrat", Event: "os.removexattr", Args: args(dirfd, path(Attr), atFlags, word)},
-	{Name: "file_setattr", Args: args(dirfd, path(Attr), word, word, atFlags)},
+	{Name: "setxattrat", Event: "os.setxattr", Args: args(dirfd, pathOrFD(Attr), atFlags, word, word, word)},
+	{Name: "removexattrat", Event: "os.removexattr", Args: args(dirfd, pathOrFD(Attr), atFlags, word)},
+	{Name: "file_setattr", Args: args(dirfd, pathOrFD(Attr), word, word, atFlags)},
 
 	// Metadata through a descriptor that may have been opened for reading only (C25).
 	{Name: "fchmod", Event: "os.chmod", Args: args(fd(Attr), word)},
@@ -70,8 +97,25 @@ var Rows = []Row{
 	{Name: "ioctl", Event: "fcntl.ioctl", Args: args(fd(Attr), word, word), When: any(equal(1, fsIocSetflags), equal(1, fsIocFssetxattr))},
 	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("terminal", "would put words into the terminal as if they were typed"), When: any(
 		equal(1, unix.TIOCSTI), equal(1, tiocLinux), equal(1, unix.TIOCSETD))},
+	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("dedupe", "compares and merges the contents of files that may not be readable"), When: any(equal(1, unix.FIDEDUPERANGE))},
+	// Who gets the signals of a descriptor: SIGIO reaches any process without kill(2).
+	{Name: "ioctl", Event: "fcntl.ioctl", Args: args(word, word, ownerPtr), When: any(equal(1, fioSetOwn), equal(1, siocSpgrp))},
+	{Name: "fcntl", Event: "fcntl.fcntl", Args: args(word, word, ownerArg), When: any(equal(1, unix.F_SETOWN), equal(1, unix.F_SETOWN_EX))},
 
-	// Addresses.
+	// Addresses, and sockets that could move without one.
+	{Name: "socket", Event: "socket.__new__", Need: NeedRules, When: any(equal(0, unix.AF_PACKET), both(equal(0, unix.AF_INET), rawType), both(equal(0, unix.AF_INET6), rawType)),
+		Const: &Answer{Errno: syscall.EPERM, Guard: "raw-sockets", Reason: "raw and packet sockets reach addresses without naming them"}},
+	{Name: "socket", Event: "socket.__new__", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix, inet, inet6 and netlink-route are)"},
+		When: any(both(otherThan(0, unix.AF_UNIX), otherThan(0, unix.AF_INET), otherThan(0, unix.AF_INET6), otherThan(0, unix.AF_NETLINK)),
+			both(equal(0, unix.AF_NETLINK), otherThan(2, unix.NETLINK_ROUTE)))},
+	{Name: "socketpair", Event: "", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix is)"},
+		When: any(otherThan(0, unix.AF_UNIX))},
+	{Name: "listen", Need: NeedRules, Args: args(socketFD, word)},
+	{Name: "setsockopt", Const: refuse("socket-options", "sends packets elsewhere than the address says"), When: any(
+		option(unix.IPPROTO_IP, unix.IP_OPTIONS), option(unix.IPPROTO_IP, unix.IP_TRANSPARENT), option(unix.IPPROTO_IPV6, unix.IPV6_RTHDR),
+		option(unix.IPPROTO_IPV6, ipv6OldRthdr), option(unix.IPPROTO_IPV6, unix.IPV6_TRANSPARENT), option(unix.SOL_SOCKET, unix.SO_BINDTODEVICE),
+		option(unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX), option(unix.IPPROTO_TCP, unix.TCP_REPAIR),
+		option(unix.IPPROTO_SCTP, sctpBindxAdd), option(unix.IPPROTO_SCTP, sctpBindxRem), option(unix.IPPROTO_SCTP, sctpConnectxOld), option(unix.IPPROTO_SCTP, sctpConnectx))},
 	{Name: "connect", Event: "socket.connect", Args: args(fd(0), sockaddr(Connect), word)},
 	{Name: "bind", Event: "socket.bind", Args: args(fd(0), sockaddr(Bind), word)},
 	{Name: "sendto", Event: "socket.sendto", Args: args(fd(0), word, word, word, sockaddr(Connect), word), When: []Test{{Arg: 4, Op: NonNull}}},
@@ -84,7 +128,28 @@ var Rows = []Row{
 	{Name: "clone3", Const: noSuch("clone3", "its flags lie in memory that another thread can change; libc falls back to clone")},
 	{Name: "unshare", Const: refuse("namespaces", "a namespace of its own would change what every path and address means"), When: []Test{{Arg: 0, Op: AnyBit, Bits: namespaces}}},
 	{Name: "setns", Const: refuse("namespaces", "another namespace would change what every path and address means")},
-	{Name: "prlimit64", Event: "resource.prlimit", Args: args(pid, word, word, word), When: []Test{{Arg: 0, Op: NotEqual, Bits: 0}}},
+	// Other processes: those of the tree may be reached, no others. Landlock, where it is
+	// active, keeps signals inside as well.
+	{Name: "kill", Event: "os.kill", Special: Signal, Args: args(signalPID, word)},
+	{Name: "rt_sigqueueinfo", Special: Signal, Args: args(signalPID, word, word)},
+	{Name: "tkill", Special: Signal, Args: args(thread, word)},
+	{Name: "tgkill", Event: "signal.pthread_kill", Special: Signal, Args: args(thread, thread, word)},
+	{Name: "rt_tgsigqueueinfo", Special: Signal, Args: args(thread, thread, word, word)},
+	{Name: "pidfd_send_signal", Special: Signal, Args: args(pidfd, word, word, word)},
+	{Name: "pidfd_open", Args: args(pid, word)},
+	{Name: "pidfd_getfd", Args: args(pidfd, word, word)},
+	{Name: "process_mrelease", Args: args(pidfd, word)},
+	{Name: "process_vm_readv", Args: args(pid, word, word, word, word, word)},
+	{Name: "kcmp", Args: args(pid, pid, word, word, word)},
+	{Name: "prlimit64", Event: "resource.prlimit", Args: args(pid, word, word, word), When: others(0)},
+	{Name: "sched_setaffinity", Args: args(pid, word, word), When: others(0)},
+	{Name: "sched_setattr", Args: args(pid, word, word), When: others(0)},
+	{Name: "sched_setparam", Args: args(pid, word), When: others(0)},
+	{Name: "sched_setscheduler", Args: args(pid, word, word), When: others(0)},
+	{Name: "migrate_pages", Args: args(pid, word, word, word), When: others(0)},
+	{Name: "move_pages", Args: args(pid, word, word, word, word, word), When: others(0)},
+	{Name: "setpriority", Args: args(prioWhich, word, word), When: any(otherThan(0, unix.PRIO_PROCESS), otherThan(1, 0))},
+	{Name: "ioprio_set", Args: args(prioWhich, word, word), When: any(otherThan(0, ioprioProcess), otherThan(1, 0))},
 	{Name: "prctl", Const: refuse("proc", "fakes what /proc tells of a process"), When: any(equal(0, unix.PR_SET_MM))},
 	{Name: "prctl", Special: Dumpable, Need: NeedBlind, When: any(both(equal(0, unix.PR_SET_DUMPABLE), equal(1, 0)), equal(0, unix.PR_GET_DUMPABLE))},
 	{Name: "seccomp", Const: refuse("listener", "a filter with a listener of its own would overrule ptguard's"), When: []Test{{Arg: 1, Op: AnyBit, Bits: unix.SECCOMP_FILTER_FLAG_NEW_LISTENER}}},
@@ -92,11 +157,8 @@ var Rows = []Row{
 		Errno: syscall.EPERM, Guard: "ptrace", Reason: "a process has one tracer, and inside ptguard that is ptguard",
 		Hint: "run debuggers and strace outside; for LeakSanitizer set ASAN_OPTIONS=detect_leaks=0",
 	}},
-	{Name: "process_vm_readv", Const: refuse("memory", "memory of another process may not be read")},
 	{Name: "process_vm_writev", Const: refuse("memory", "memory of another process may not be written")},
 	{Name: "process_madvise", Const: refuse("memory", "memory of another process may not be changed")},
-	{Name: "pidfd_getfd", Const: refuse("descriptors", "descriptors of another process may not be taken")},
-	{Name: "kcmp", Const: refuse("descriptors", "compares the insides of other processes")},
 
 	// Ways around the filter, around names, into the kernel or the machine.
 	{Name: "io_uring_setup", Const: noSuch("io_uring", "its operations run without a filter; programs fall back")},
@@ -125,7 +187,13 @@ var Rows = []Row{
 	{Name: "kexec_load", Const: machine}, {Name: "kexec_file_load", Const: machine}, {Name: "reboot", Const: machine},
 	{Name: "sethostname", Const: machine}, {Name: "setdomainname", Const: machine}, {Name: "vhangup", Const: machine},
 	{Name: "settimeofday", Const: machine}, {Name: "clock_settime", Const: machine},
-	{Name: "iopl", Const: machine}, {Name: "ioperm", Const: machine}, {Name: "syslog", Const: machine},
+	{Name: "iopl", Const: machine}, {Name: "ioperm", Const: machine},
+	{Name: "syslog", Const: machine, When: any(both(otherThan(0, 3), otherThan(0, 9), otherThan(0, 10)))}, // reading all, and sizes, pass
+	{Name: "adjtimex", Args: args(timex)}, {Name: "clock_adjtime", Args: args(word, timex)},
+	{Name: "modify_ldt", Const: machine, When: any(otherThan(0, 0))}, // reading passes
+	{Name: "personality", Need: NeedExecMap, Const: refuse("read-implies-exec", "would make every mapping executable without a call that can be judged"),
+		When: []Test{{Arg: 0, Op: Masked, Mask: readImpliesExec, Bits: readImpliesExec}}},
+
 	{Name: "lookup_dcookie", Const: machine}, {Name: "nfsservctl", Const: noSuch("removed", "removed from Linux")},
 	{Name: "uretprobe", Const: noSuch("probe", "only for the kernel's own trampoline")},
 	{Name: "uprobe", Const: noSuch("probe", "only for the kernel's own trampoline")},
@@ -133,6 +201,15 @@ var Rows = []Row{
 
 // Constants that x/sys lacks, from the kernel's uapi headers.
 const (
+	fioSetOwn       = 0x8901 // asm-generic/sockios.h
+	siocSpgrp       = 0x8902
+	ipv6OldRthdr    = 5   // linux/in6.h IPV6_2292RTHDR
+	sctpBindxAdd    = 100 // linux/sctp.h
+	sctpBindxRem    = 101
+	sctpConnectxOld = 107
+	sctpConnectx    = 110
+	ioprioProcess   = 1          // linux/ioprio.h IOPRIO_WHO_PROCESS
+	readImpliesExec = 0x400000   // linux/personality.h
 	fsIocFssetxattr = 0x401c5820 // linux/fs.h FS_IOC_FSSETXATTR
 	fsIocSetflags   = 0x40086602 // linux/fs.h FS_IOC_SETFLAGS, _IOW('f', 2, long)
 	tiocLinux       = 0x541c     // asm-generic/ioctls.h
@@ -162,8 +239,22 @@ var (
 	msghdr      = Arg{Kind: Msghdr, Access: Connect}
 	mmsghdr     = Arg{Kind: Mmsghdr, Access: Connect}
 	pid         = Arg{Kind: PID, Access: Reach}
-	mapFD       = Arg{Kind: MapFD, Access: Map}
-	mapRange    = Arg{Kind: MapRange, Access: Map}
+	accessMode  = Arg{Kind: AccessMode}
+	handleFlags = Arg{Kind: AtFlags, NoLink: true} // name_to_handle_at follows only with AT_SYMLINK_FOLLOW
+	signalPID   = Arg{Kind: SignalPID, Access: Reach}
+	thread      = Arg{Kind: ThreadID, Access: Reach}
+	pidfd       = Arg{Kind: PIDFD, Access: Reach}
+	prioWhich   = Arg{Kind: PrioWhich, Access: Reach}
+	ownerArg    = Arg{Kind: OwnerArg, Access: Reach}
+	ownerPtr    = Arg{Kind: OwnerPtr, Access: Reach}
+	socketFD    = Arg{Kind: SocketFD, Access: Bind}
+	listFD      = Arg{Kind: ListFD, Access: List}
+	timex       = Arg{Kind: Timex}
+	// readlinkat(2) takes "" for the link that its descriptor is (O_PATH|O_NOFOLLOW).
+	readlinkPath = Arg{Kind: Path, Access: Look, NoLink: true, EmptyOK: true}
+	rawType      = Test{Arg: 1, Op: Masked, Mask: 0xf, Bits: unix.SOCK_RAW}
+	mapFD        = Arg{Kind: MapFD, Access: Map}
+	mapRange     = Arg{Kind: MapRange, Access: Map}
 	// A new name must not give what the old one does not (POLICY 2).
 	linkSource = Arg{Kind: Path, Access: Read | Write | Attr, Act: ActLinkSource, NoLink: true}
 
@@ -179,9 +270,29 @@ func entry(a Access, act Act) Arg      { return Arg{Kind: Entry, Access: a, Act:
 func fd(a Access) Arg                  { return Arg{Kind: FD, Access: a} }
 func sockaddr(a Access) Arg            { return Arg{Kind: Sockaddr, Access: a} }
 func equal(arg int, v uint32) Test     { return Test{Arg: arg, Op: Equal, Bits: v} }
-func both(t, and Test) Test            { t.And = &and; return t }
-func refuse(guard, why string) *Answer { return &Answer{Errno: syscall.EPERM, Guard: guard, Reason: why} }
-func noSuch(guard, why string) *Answer { return &Answer{Errno: syscall.ENOSYS, Guard: guard, Reason: why} }
+func otherThan(arg int, v uint32) Test { return Test{Arg: arg, Op: NotEqual, Bits: v} }
+func option(level, name uint32) Test   { return both(equal(1, level), equal(2, name)) }
+func others(n int) []Test              { return []Test{otherThan(n, 0)} }
+func probes(n int) []Test {
+	return []Test{{Arg: n, Op: AnyBit, Bits: unix.R_OK | unix.W_OK | unix.X_OK}}
+}
+
+// both joins conditions: all must hold.
+func both(tests ...Test) Test {
+	first := tests[0]
+	if len(tests) > 1 {
+		rest := both(tests[1:]...)
+		first.And = &rest
+	}
+	return first
+}
+
+func refuse(guard, why string) *Answer {
+	return &Answer{Errno: syscall.EPERM, Guard: guard, Reason: why}
+}
+func noSuch(guard, why string) *Answer {
+	return &Answer{Errno: syscall.ENOSYS, Guard: guard, Reason: why}
+}
 
 // opensThat is the test for an open(2) whose flags are argument n: with no rule that can
 // refuse a read, only opens that change something stop (Row.Conditions).
