@@ -30,6 +30,9 @@ func (p *Policy) Decide(r *Request) Decision {
 	if rule := p.guard(r); rule != nil {
 		return refuse(rule, r.Access)
 	}
+	if r.Access == decode.Reach { // the guard has looked at the process
+		return Decision{Verdict: Allow, Rule: ownProcess, Access: r.Access}
+	}
 	// 2. Seals: a later issue.
 
 	// 3. Mode open.

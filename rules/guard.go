@@ -35,6 +35,10 @@ var (
 		Pos: "guard reach", Layer: LayerGuard, Verb: "guard", Text: "reach",
 		Reason: "acts on processes outside the tree or on the machine are refused",
 	}
+	ownProcess = &Rule{
+		Pos: "builtin tree", Layer: LayerBuiltin, Verb: "reach", Text: "own processes",
+		Reason: "processes of the tree may reach each other",
+	}
 	guardEmpty = &Rule{
 		Pos: "guard undecoded", Layer: LayerGuard, Verb: "guard", Text: "undecoded",
 		Reason: "what cannot be decoded is refused",
@@ -48,6 +52,9 @@ func (p *Policy) guard(r *Request) *Rule {
 	case r.Access == 0:
 		return guardEmpty
 	case r.Access&decode.Reach != 0:
+		if r.Access == decode.Reach && f.Owner == OwnerTree {
+			return nil
+		}
 		return guardReach
 	case r.Access&decode.Connect == 0 && r.Access&decode.Bind == 0 && f.Path == "" && !f.Nameless:
 		return guardEmpty

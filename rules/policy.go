@@ -37,6 +37,9 @@ type Needs struct {
 	// GuardReads: a guard can refuse a reading open (/proc of outsiders). Always true;
 	// whoever has closed /proc by other means may leave these opens alone.
 	GuardReads bool
+	// Looks: a call that only looks (stat, readlink, chdir) can be refused. Lists: a name
+	// may have to be left out of a listing.
+	Looks, Lists bool
 	// Writes: acts that change can be refused by a rule; false only in mode open.
 	Writes bool
 	// Exec: an exec can be refused. ExecMap: a PROT_EXEC mapping of a file can be.
@@ -56,7 +59,8 @@ func (p *Policy) Needs() Needs {
 	}
 	n.Writes, n.Connect, n.Bind, n.DeviceReads, n.Argv = true, true, true, true, p.argv
 	strict := p.mode == ModeStrict
-	n.Reads = strict
+	n.Reads, n.Looks = strict, strict
+	n.Lists = p.unlisted == Hide
 	n.Exec = strict || p.closed != nil || p.noExec != nil || len(p.progs) > 0
 	n.ExecMap = p.closed != nil
 	for _, e := range p.entries {
@@ -64,6 +68,8 @@ func (p *Policy) Needs() Needs {
 			continue
 		}
 		n.Reads = n.Reads || e.access&readBundle != 0
+		n.Looks = n.Looks || e.access&decode.Look != 0
+		n.Lists = n.Lists || e.role.hides()
 		// Permissive executes what may be read, so a deny of reading is one of exec.
 		n.Exec = n.Exec || e.access&decode.Exec != 0
 		// A deny that covers reading too has refused the open before the mapping.

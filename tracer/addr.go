@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"syscall"
 
@@ -87,4 +88,64 @@ func (l *loop) notListening(j *judgement) bool {
 		return false
 	}
 	return !unixServed(j.request.File.Path)
+}
+
+// examineListen asks about listen(2) on a socket that was never bound: the kernel then binds
+// it to a free port of every interface.
+func (l *loop) examineListen(s stopped, j *judgement) error {
+	fd := int(j.object.Dirfd)
+	proto, err := socketProto(s.tid, fd)
+	if err != nil {
+		return err
+	}
+	if proto != rules.ProtoTCP || l.isBound(s, fd) {
+		l.judged = l.judged[:len(l.judged)-1]
+		return nil
+	}
+	j.request.Addr = rules.Addr{Family: unix.AF_INET, Proto: proto, IP: netip.IPv4Unspecified()}
+	return nil
+}
+
+// isBound tells whether a TCP socket of the tracee has an address. Where its descriptor
+// cannot be copied (pidfd_getfd(2) withheld), what was seen of its bind counts.
+func (l *loop) isBound(s stopped, fd int) bool {
+	n, err := copyFD(s.tid, fd)
+	if err != nil {
+		return l.facts.bound[socketInode(s.tid, fd)]
+	}
+	defer unix.Close(n)
+	name, err := unix.Getsockname(n)
+	if err != nil {
+		return false
+	}
+	switch a := name.(type) {
+	case *unix.SockaddrInet4:
+		return a.Port != 0
+	case *unix.SockaddrInet6:
+		return a.Port != 0
+	}
+	return true // not an internet socket
+}
+
+// copyFD duplicates a descriptor of a stopped task (pidfd_getfd(2), Linux 5.6; of a single
+// thread, whose table may be its own, since 6.9).
+func copyFD(tid, fd int) (int, error) {
+	const pidfdThread = unix.O_EXCL // PIDFD_THREAD of linux/pidfd.h
+	pidfd, err := unix.PidfdOpen(tid, pidfdThread)
+	if err != nil {
+		if pidfd, err = unix.PidfdOpen(threadGroup(tid), 0); err != nil {
+			return -1, err
+		}
+	}
+	defer unix.Close(pidfd)
+	return unix.PidfdGetfd(pidfd, fd, 0)
+}
+
+// socketInode identifies a socket of the tracee, 0 if it cannot be seen.
+func socketInode(tid, fd int) uint64 {
+	var st unix.Stat_t
+	if err := unix.Stat(procPath(tid, "fd/"+strconv.Itoa(fd)), &st); err != nil {
+		return 0
+	}
+	return st.Ino
 }

@@ -23,6 +23,8 @@ import (
 type facts struct {
 	made map[string]struct{} // canonical names of directories and sockets the tree made
 	tty  []uint64            // rdev of the terminals ptguard was started on
+	// bound are the inodes of internet sockets that the tree was allowed to bind.
+	bound map[uint64]bool
 	// kernelFS are the devices of the file systems that are knobs of the kernel. The tree
 	// cannot mount more of them.
 	kernelFS map[uint64]bool
@@ -36,7 +38,7 @@ var knobs = []string{"proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs",
 const maxMade = 1 << 16
 
 func newFacts() (facts, error) {
-	f := facts{made: map[string]struct{}{}, kernelFS: map[uint64]bool{}}
+	f := facts{made: map[string]struct{}{}, bound: map[uint64]bool{}, kernelFS: map[uint64]bool{}}
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return f, fmt.Errorf("find the kernel's own file systems: %w", err)
@@ -80,12 +82,16 @@ func (l *loop) owner(pid int) rules.Owner {
 }
 
 // allowed books what the call at hand is about to make, move or remove.
-func (l *loop) allowed(stopped) {
+func (l *loop) allowed(s stopped) {
 	var source string
 	for i := range l.judged {
 		r := &l.judged[i].request
 		name := r.File.Path
 		switch {
+		case r.Access&decode.Bind != 0 && r.Addr.IP.IsValid():
+			if len(l.facts.bound) < maxMade {
+				l.facts.bound[socketInode(s.tid, int(l.judged[i].object.Dirfd))] = true
+			}
 		case r.Act == rules.ActMkdir, r.Access&decode.Bind != 0 && name != "":
 			l.facts.add(name)
 		case r.Act == rules.ActRenameSource:

@@ -31,6 +31,7 @@ func (l *loop) seccompStop(s stopped) {
 		return
 	}
 	nr := uint32(info.Nr)
+	l.number = info.Nr
 	switch {
 	case info.Op != syscallInfoSeccomp:
 		s.resume(0)
@@ -158,7 +159,19 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		}
 	}
 	l.allowed(s)
-	s.resume(0)
+	l.carryOut(s)
+}
+
+// carryOut lets an allowed call run, in the way its row asks for.
+func (l *loop) carryOut(s stopped) {
+	switch l.call.Row.Special {
+	case decode.Signal:
+		l.deliver(s)
+	case decode.Listing:
+		l.list(s)
+	case decode.NotSpecial, decode.Untrace, decode.Dumpable:
+		s.resume(0)
+	}
 }
 
 // blind: errnos of the walk that say that we could not look, rather than that nothing is
@@ -166,7 +179,7 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 // what we could not see is not passed on.
 func blind(errno syscall.Errno) bool {
 	switch errno {
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EBADF, unix.EXDEV, unix.EEXIST, unix.EISDIR, unix.EINVAL, unix.EADDRINUSE, unix.ECONNREFUSED:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EBADF, unix.EXDEV, unix.EEXIST, unix.EISDIR, unix.EINVAL, unix.EADDRINUSE, unix.ECONNREFUSED, unix.ESRCH:
 		return false
 	}
 	return true
@@ -208,8 +221,12 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 			bare, err = l.examineFD(s, j)
 		case decode.Sockaddr:
 			bare, err = l.examineAddr(s, j)
-		case decode.PID:
-			l.examinePID(j)
+		case decode.PID, decode.ThreadID, decode.SignalPID, decode.PIDFD:
+			bare, err = l.examineProcess(s, j)
+		case decode.SocketFD:
+			err = l.examineListen(s, j)
+		case decode.ListFD:
+			bare, err = l.examineFD(s, j)
 		case decode.MapRange:
 			l.judged = l.judged[:len(l.judged)-1]
 			err = l.examineRange(s, o)
@@ -218,7 +235,7 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 			return bare, err
 		}
 	}
-	if len(l.judged) > 0 && l.judged[0].object.Access&decode.Exec != 0 {
+	if len(l.judged) > 0 && l.judged[0].object.Access&decode.Exec != 0 && !l.judged[0].object.Probe {
 		return l.examineChain(s)
 	}
 	return 0, nil
@@ -234,11 +251,13 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 		return r.Errno, nil
 	}
 	dir := r.Exists && r.Stat.Mode&unix.S_IFMT == unix.S_IFDIR
-	if bare := bareErrno(o, r, dir); bare != 0 {
+	if bare := bareErrno(o, r, dir); bare != 0 && !l.hidden(s, r) {
 		return bare, nil
 	}
 	access := o.Access
 	switch {
+	case o.Probe:
+		access = probed(access, dir)
 	case o.TmpFile:
 	case o.MayCreate && !r.Exists:
 		access |= decode.Create
@@ -262,6 +281,33 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 	return 0, nil
 }
 
+// hidden tells whether an object is to be answered as if it were not there: then its being
+// there must not show in an errno either.
+func (l *loop) hidden(s stopped, r *resolve.Object) bool {
+	if !l.policy.Lists || !r.Exists {
+		return false
+	}
+	look := rules.Request{Access: decode.Look}
+	l.file(s, r, &look.File)
+	return l.decide(s, &look).Verdict == rules.Hide
+}
+
+// probed is what access(2) asks about: for a directory, writing is making and removing
+// names in it, and executing is passing through.
+func probed(access decode.Access, dir bool) decode.Access {
+	if !dir {
+		return access
+	}
+	out := access &^ (decode.Read | decode.Write | decode.Exec)
+	if access&decode.Read != 0 {
+		out |= decode.List
+	}
+	if access&decode.Write != 0 {
+		out |= decode.Create | decode.Remove
+	}
+	return out
+}
+
 // bareErrno is the kernel's own refusal of an act by what is or is not there (POLICY 3,
 // Answers).
 func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
@@ -282,7 +328,7 @@ func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
 		return unix.EEXIST
 	case o.MayCreate && !r.Exists && r.Slash:
 		return unix.EISDIR
-	case o.Access&decode.Write != 0 && o.Act == decode.ActOther && o.Kind == decode.Path && dir && !o.TmpFile:
+	case o.Access&decode.Write != 0 && !o.Probe && o.Act == decode.ActOther && o.Kind == decode.Path && dir && !o.TmpFile:
 		return unix.EISDIR
 	}
 	return 0
@@ -332,13 +378,6 @@ func (l *loop) examineFD(s stopped, j *judgement) (syscall.Errno, error) {
 		j.request.File.Held = decode.Attr
 	}
 	return 0, nil
-}
-
-// examinePID asks whether a process argument is inside the tree.
-func (l *loop) examinePID(j *judgement) {
-	j.request.File.Owner = l.owner(int(j.object.PID))
-	j.request.File.Path = procPath(int(j.object.PID), "")
-	j.request.File.Exists = true
 }
 
 // file turns a resolved object into what rules look at.

@@ -23,6 +23,8 @@ type loop struct {
 	policy  decode.Policy
 	facts   facts
 	call    decode.Call
+	number  uint64      // of the call at hand
+	scoped  bool        // Landlock keeps signals inside the tree
 	judged  []judgement // of the call at hand, reused
 	resolve *resolve.Resolver
 
@@ -91,6 +93,8 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 		if s.tid == l.cmd {
 			l.stopWithProgram()
 		}
+	case sig == unix.SIGTRAP|0x80 && t.listing != nil:
+		l.listed(s)
 	case event != 0, sig == unix.SIGTRAP|0x80:
 		s.resume(0) // first stop of a new task, end of a group stop, a syscall stop nobody asked for
 	default:

@@ -38,7 +38,50 @@ type syscallInfo struct {
 	_       uint32
 }
 
-const syscallInfoSeccomp = 3 // PTRACE_SYSCALL_INFO_SECCOMP
+// The kinds of stop in syscallInfo.Op (PTRACE_SYSCALL_INFO_*).
+const (
+	syscallInfoExit    = 2
+	syscallInfoSeccomp = 3
+)
+
+// callResult is what the call of a task in a syscall-exit stop returned.
+func callResult(tid int) (int64, error) {
+	var info syscallInfo // of an exit stop, where the result stands in the place of the number
+	if err := getSyscallInfo(tid, &info); err != nil {
+		return 0, err
+	}
+	if info.Op != syscallInfoExit {
+		return 0, unix.EINVAL
+	}
+	return int64(info.Nr), nil
+}
+
+// readAll reads a whole buffer of a tracee.
+func readAll(tid int, buf []byte, addr uint64) error {
+	for n := 0; n < len(buf); {
+		got, err := memory{tid}.ReadMem(buf[n:], addr+uint64(n))
+		if err != nil {
+			return err
+		}
+		n += got
+	}
+	return nil
+}
+
+// writeMem writes a whole buffer of a tracee.
+func writeMem(tid int, buf []byte, addr uint64) error {
+	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
+	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
+	n, _, errno := syscall.Syscall6(unix.SYS_PROCESS_VM_WRITEV, uintptr(tid), uintptr(unsafe.Pointer(&local)), 1,
+		uintptr(unsafe.Pointer(&remote)), 1, 0)
+	if errno != 0 {
+		return errno
+	}
+	if int(n) != len(buf) {
+		return unix.EFAULT
+	}
+	return nil
+}
 
 // getSyscallInfo fills info for a task in a seccomp stop.
 func getSyscallInfo(tid int, info *syscallInfo) error {

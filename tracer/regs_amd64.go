@@ -45,3 +45,21 @@ func cloneFlags(tid int) (uint64, error) {
 	}
 	return regs.Rdi, nil
 }
+
+// setResult replaces what the call of a task in its syscall-exit stop returns.
+func setResult(tid int, result int64) error {
+	return ptrace(unix.PTRACE_POKEUSR, tid, offRAX, uintptr(result))
+}
+
+// repeatCall, at the syscall-exit stop, makes the task run the same call again: back over
+// the two bytes of the syscall instruction, the number in rax. The filter sees it anew.
+func repeatCall(tid int, nr, _ uint64) error {
+	var regs syscall.PtraceRegs
+	if err := syscall.PtraceGetRegs(tid, &regs); err != nil {
+		return err
+	}
+	regs.Rip -= 2
+	regs.Rax = nr
+	regs.Orig_rax = ^uint64(0) // not in a call: nothing to restart
+	return syscall.PtraceSetRegs(tid, &regs)
+}

@@ -44,3 +44,19 @@ func cloneFlags(tid int) (uint64, error) {
 	err := getRegset(tid, ntPrstatus, unsafe.Pointer(&regs), unsafe.Sizeof(regs))
 	return regs.Regs[0], err
 }
+
+// setResult replaces what the call of a task in its syscall-exit stop returns.
+func setResult(tid int, result int64) error { return setFirstArg(tid, uint64(result)) }
+
+// repeatCall, at the syscall-exit stop, makes the task run the same call again: back over
+// the svc instruction, with the first argument where the result is; the number is still in
+// x8. The filter sees it anew.
+func repeatCall(tid int, _, first uint64) error {
+	var regs unix.PtraceRegsArm64
+	if err := getRegset(tid, ntPrstatus, unsafe.Pointer(&regs), unsafe.Sizeof(regs)); err != nil {
+		return err
+	}
+	regs.Pc -= 4
+	regs.Regs[0] = first
+	return setRegset(tid, ntPrstatus, unsafe.Pointer(&regs), unsafe.Sizeof(regs))
+}

@@ -68,7 +68,10 @@ func (l *loop) refused(s stopped, j *judgement, d rules.Decision) {
 	if errno == 0 {
 		errno = unix.EPERM
 	}
-	l.put(s, r, errno, false)
+	// A question whether an act would be allowed (access(2), kill(2) with signal 0) is no
+	// attempt: it is recorded, and people are not told.
+	quiet := j.object.Probe || l.call.Row.Special == decode.Signal && l.signalNumber() == 0
+	l.put(s, r, errno, quiet)
 }
 
 // requestRecord is the record of one decided request.

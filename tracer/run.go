@@ -98,6 +98,7 @@ func Run(cfg *Config) (result Result, err error) {
 		l.classes[nr] = class
 	}
 	scoped := canScope()
+	l.scoped = scoped
 	l.policy = filterNeeds(cfg.Policy.Needs(), scoped)
 	c, err := launch(cfg, l.policy, scoped)
 	if err != nil {
@@ -207,5 +208,8 @@ func filterNeeds(n rules.Needs, scoped bool) decode.Policy {
 		Reads:   n.Reads || n.DeviceReads || n.GuardReads && !guarded,
 		ExecMap: n.ExecMap,
 		Blind:   !capSysPtrace(),
+		Looks:   n.Looks,
+		Lists:   n.Lists,
+		Rules:   n.Writes,
 	}
 }

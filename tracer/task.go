@@ -18,6 +18,8 @@ type task struct {
 	inStop bool
 	// images are the files that the pending execve was decided on; the exec event compares.
 	images []fileID
+	// listing is the getdents call whose exit stop is awaited.
+	listing *listing
 }
 
 // process is what the threads of one thread group share.

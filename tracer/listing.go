@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/rules"
+)
+
+// A listing must agree with what opening says: names that are hidden are taken out of what
+// getdents(2) returns. That is the one call that needs a stop at its exit.
+
+// listing is a getdents call on its way.
+type listing struct {
+	dir    string
+	dev    uint64
+	nr     uint64
+	fd     uint64
+	buffer uint64
+	wide   bool // getdents64(2)
+}
+
+// list lets the call run to its exit stop.
+func (l *loop) list(s stopped) {
+	dir := &l.judged[0].request.File
+	if dir.Path == "" || dir.Nameless {
+		s.resume(0)
+		return
+	}
+	s.listing = &listing{
+		dir: dir.Path, dev: dir.Inode.Dev, nr: l.number, fd: l.call.Args[0], buffer: l.call.Args[1],
+		wide: l.call.Row.Name == "getdents64",
+	}
+	s.request(unix.PTRACE_SYSCALL, 0)
+}
+
+// listed is the exit stop: hidden names are cut out of the buffer. If none is left, but
+// there were some, the call is made again, for an empty answer would mean the end.
+func (l *loop) listed(s stopped) {
+	g := s.listing
+	s.listing = nil
+	n, err := callResult(s.tid)
+	if err != nil {
+		s.lost(err, "read the result of getdents of")
+		return
+	}
+	if n <= 0 {
+		s.resume(0)
+		return
+	}
+	raw := make([]byte, n)
+	if err := readAll(s.tid, raw, g.buffer); err != nil {
+		s.kill() // it holds names that we could not look at
+		return
+	}
+	kept := l.visible(g, raw)
+	switch {
+	case len(kept) == len(raw):
+		s.resume(0)
+		return
+	case len(kept) == 0:
+		err = repeatCall(s.tid, g.nr, g.fd)
+	default:
+		if err = writeMem(s.tid, kept, g.buffer); err == nil {
+			err = setResult(s.tid, int64(len(kept)))
+		}
+	}
+	if err != nil {
+		s.kill()
+		return
+	}
+	s.resume(0)
+}
+
+// visible gives the entries that may be seen. struct linux_dirent64 is d_ino, d_off,
+// d_reclen, d_type, d_name; struct linux_dirent has d_type in its last byte (getdents(2)).
+func (l *loop) visible(g *listing, raw []byte) []byte {
+	kept := make([]byte, 0, len(raw))
+	for rest := raw; len(rest) >= 19; {
+		size := int(binary.NativeEndian.Uint16(rest[16:]))
+		if size < 19 || size > len(rest) {
+			break
+		}
+		entry, name, kind := rest[:size], rest[18:size], rest[size-1]
+		if g.wide {
+			name, kind = rest[19:size], rest[18]
+		}
+		if end := bytes.IndexByte(name, 0); end >= 0 {
+			name = name[:end]
+		}
+		if l.seen(g, string(name), kind, binary.NativeEndian.Uint64(rest)) {
+			kept = append(kept, entry...)
+		}
+		rest = rest[size:]
+	}
+	return kept
+}
+
+func (l *loop) seen(g *listing, name string, kind byte, ino uint64) bool {
+	if name == "." || name == ".." {
+		return true
+	}
+	r := rules.Request{Access: decode.Look, File: rules.File{
+		Path: g.dir + "/" + name, Exists: true, Inode: rules.Inode{Dev: g.dev, Ino: ino}, Mode: uint32(kind) << 12, // DTTOIF
+	}}
+	if g.dir == "/" {
+		r.File.Path = "/" + name
+	}
+	d := l.cfg.Policy.Decide(&r)
+	if d.Verdict == rules.Hide && l.facts.isMade(r.File.Path) {
+		r.File.Made = true
+		d = l.cfg.Policy.Decide(&r)
+	}
+	return d.Verdict != rules.Hide
+}

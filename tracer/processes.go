@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/rules"
+)
+
+// Calls on other processes: those of the tree may be reached, no others. A signal to a
+// group, or to every process, reaches the members that are ours; Landlock's scope makes
+// the kernel do that, and where it is missing we deliver ourselves.
+
+// examineProcess finds out whose process an argument means.
+func (l *loop) examineProcess(s stopped, j *judgement) (syscall.Errno, error) {
+	o, f := j.object, &j.request.File
+	pid := int(o.PID)
+	f.Exists = true
+	if o.Kind == decode.PIDFD {
+		var errno syscall.Errno
+		if pid, errno = pidOfPidfd(s.tid, pid); errno != 0 {
+			return errno, nil
+		}
+	}
+	f.Path = "pid " + strconv.Itoa(pid)
+	if o.Kind == decode.SignalPID && pid <= 0 {
+		return l.examineGroup(s, pid, f)
+	}
+	if pid <= 0 {
+		return unix.EINVAL, nil // or ESRCH: the kernel knows no such process
+	}
+	if f.Owner = l.owner(pid); f.Owner == rules.OwnerOutsider && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		return unix.ESRCH, nil
+	}
+	return 0, nil
+}
+
+// examineGroup says whether a group (0 the own one, -N another, -1 everybody) is ours to
+// reach: some member, for a signal that stays inside; else every member.
+func (l *loop) examineGroup(s stopped, pid int, f *rules.File) (syscall.Errno, error) {
+	f.Path = "process group " + strconv.Itoa(-pid)
+	if pid == -1 {
+		f.Path = "every process"
+	}
+	ours, others, err := l.members(s, pid)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case ours == 0 && others == 0:
+		return unix.ESRCH, nil
+	case others == 0, ours > 0 && l.staysInside():
+		f.Owner = rules.OwnerTree
+	default:
+		f.Owner = rules.OwnerOutsider
+	}
+	return 0, nil
+}
+
+// staysInside tells whether the call at hand reaches the tree's members of a group alone.
+func (l *loop) staysInside() bool {
+	return l.call.Row.Special == decode.Signal || l.scoped && strings.HasPrefix(l.call.Event, "fcntl.")
+}
+
+// members counts the processes of a group, of the tree and others.
+func (l *loop) members(s stopped, pid int) (ours, others int, err error) {
+	group := -pid
+	if pid == 0 {
+		if group, err = unix.Getpgid(s.proc.pid); err != nil {
+			return 0, 0, fmt.Errorf("find the process group of pid %d: %w", s.proc.pid, err)
+		}
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, e := range entries {
+		n, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if pid != -1 {
+			if g, err := unix.Getpgid(n); err != nil || g != group {
+				continue
+			}
+		}
+		if l.owner(n) == rules.OwnerTree {
+			ours++
+		} else {
+			others++
+		}
+	}
+	return ours, others, nil
+}
+
+// signalNumber is the signal of the call at hand, the argument after the ids.
+func (l *loop) signalNumber() unix.Signal {
+	for i, arg := range l.call.Row.Args {
+		if arg.Kind == decode.Word {
+			return unix.Signal(int32(l.call.Args[i]))
+		}
+	}
+	return -1
+}
+
+// deliver carries out a signal that is allowed. To one process, or with Landlock's scope,
+// the kernel does it; else a group is served member by member.
+func (l *loop) deliver(s stopped) {
+	o := l.judged[0].object
+	if o.Kind != decode.SignalPID || o.PID > 0 || l.scoped {
+		s.resume(0)
+		return
+	}
+	group := -int(o.PID)
+	if o.PID == 0 {
+		group, _ = unix.Getpgid(s.proc.pid)
+	}
+	sig, seen := l.signalNumber(), map[int]bool{}
+	result, reached := error(unix.ESRCH), false
+	for _, t := range l.tasks {
+		pid := t.proc.pid
+		if g, err := unix.Getpgid(pid); seen[pid] || o.PID == -1 && pid == s.proc.pid || o.PID != -1 && (err != nil || g != group) {
+			continue
+		}
+		seen[pid] = true
+		if err := unix.Kill(pid, sig); err == nil {
+			reached = true
+		} else {
+			result = err
+		}
+	}
+	if reached {
+		s.answer(0)
+		return
+	}
+	s.refuse(errnoOf(result))
+}
+
+// pidOfPidfd reads the process behind a descriptor of pidfd_open(2) from its fdinfo.
+func pidOfPidfd(tid, fd int) (int, syscall.Errno) {
+	text, err := os.ReadFile(procPath(tid, "fdinfo/"+strconv.Itoa(fd)))
+	if err != nil {
+		return 0, unix.EBADF
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "Pid:"); ok {
+			pid, err := strconv.Atoi(strings.TrimSpace(rest))
+			switch {
+			case err != nil:
+				return 0, unix.EINVAL
+			case pid <= 0: // the process has ended, or is in another pid name space
+				return 0, unix.ESRCH
+			}
+			return pid, 0
+		}
+	}
+	return 0, unix.EBADF
+}
