@@ -332,10 +332,29 @@ func (c *compiler) attach(e entry, b bound) []*entry {
 		}
 	}
 	c.p.entries = append(c.p.entries, out...)
+	if allow {
+		c.attachLinks(e, b, t.Path)
+	}
 	if !allow && t.Exists && (e.shape == shapeTree || e.shape == shapeExact) {
 		c.p.inodes[t.Inode] = append(c.p.inodes[t.Inode], out[0])
 	}
 	return out
+}
+
+// attachLinks lets the link that an allow was spelled through be looked at: a program that
+// reads /lib -> usr/lib has to find both. Nothing else of the link is granted.
+func (c *compiler) attachLinks(e entry, b bound, target string) {
+	if e.access&decode.Look == 0 {
+		return
+	}
+	spelled := path.Clean(b.spelled)
+	names := []string{spelled, path.Join(c.m.lookup(path.Dir(spelled)).Path, path.Base(spelled))}
+	for i, name := range names {
+		if name == target || i == 1 && name == names[0] {
+			continue
+		}
+		c.p.entries = append(c.p.entries, &entry{rule: e.rule, role: e.role, access: decode.Look, shape: shapeExact, root: name})
+	}
 }
 
 // ruleOf makes the Rule of a spec.

@@ -346,8 +346,9 @@ func (p *Policy) intrinsic(q *question, missing decode.Access) (decode.Access, *
 	if q.r.Act == ActMkdir && !f.Exists && q.at != nil && q.at.writable != nil {
 		return decode.Create & missing, q.at.writable
 	}
-	if missing&decode.Look != 0 && q.at != nil && q.at.visible != nil {
-		return decode.Look, q.at.visible
+	if missing&(decode.Look|decode.List) != 0 && q.at != nil && q.at.visible != nil {
+		// The way to something visible. Its listing leaves out every other name.
+		return missing & (decode.Look | decode.List), q.at.visible
 	}
 	if got := f.Held & missing; got != 0 {
 		return got, ruleOwnDescriptor

@@ -60,7 +60,6 @@ func (p *Policy) Needs() Needs {
 	n.Writes, n.Connect, n.Bind, n.DeviceReads, n.Argv = true, true, true, true, p.argv
 	strict := p.mode == ModeStrict
 	n.Reads, n.Looks = strict, strict
-	n.Lists = p.unlisted == Hide
 	n.Exec = strict || p.closed != nil || p.noExec != nil || len(p.progs) > 0
 	n.ExecMap = p.closed != nil
 	for _, e := range p.entries {
@@ -69,12 +68,12 @@ func (p *Policy) Needs() Needs {
 		}
 		n.Reads = n.Reads || e.access&readBundle != 0
 		n.Looks = n.Looks || e.access&decode.Look != 0
-		n.Lists = n.Lists || e.role.hides()
 		// Permissive executes what may be read, so a deny of reading is one of exec.
 		n.Exec = n.Exec || e.access&decode.Exec != 0
 		// A deny that covers reading too has refused the open before the mapping.
 		n.ExecMap = n.ExecMap || e.access&decode.Map != 0 && e.access&decode.Read == 0
 	}
+	n.Lists = n.Looks // what may not be looked at is no name to be told
 	for i := range p.progs {
 		n.ExecMap = n.ExecMap || p.progs[i].deny && !p.progs[i].hasArgs
 	}
@@ -129,16 +128,11 @@ func (p *Policy) Digest() string {
 // finish collects the warnings that need the whole policy.
 func (c *compiler) finish() {
 	p := c.p
-	hides := false
 	type said struct{ verb, text string }
 	first := map[said]*Rule{}
 	for _, r := range p.rules {
 		if r.Layer != LayerFile && r.Layer != LayerFlag {
 			continue
-		}
-		if r.Verb == "files.hide" && !hides {
-			hides = true
-			c.warn(r.Pos, "hide covers opening, changing and executing in this version; calls that only look (stat, readlink, access, listing) still see the name")
 		}
 		key := said{r.Verb, r.Text}
 		if old := first[key]; old != nil && !strings.HasPrefix(r.Verb, "exec.") {

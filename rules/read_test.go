@@ -183,7 +183,6 @@ func TestWarnings(t *testing.T) {
 		{"files: { write: [ /srv ], read: [ /opt, /opt ] }", "says the same"},
 		{"files: { write: [ / ] }", "broad grant"},
 		{"files: { write: [ ~ ] }", "broad grant"},
-		{"files: { hide: [ ./x ] }", "only look"},
 		{"exec: { allow: [ /usr/bin/git ], deny: [ { program: git } ] }", "exec.deny git"},
 		{"net: { connect: [ \"10.1.0.0/16:443\" ], deny: [ \"10.0.0.0/8:*\" ] }", "net.deny 10.0.0.0/8:*"},
 	} {

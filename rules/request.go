@@ -43,20 +43,19 @@ type Request struct {
 
 // Act is the kind of act behind a Request, where rules care: who may take the name of a
 // write root, which mkdir is granted above one, and what a rename would carry along.
-type Act uint8
+type Act = decode.Act
 
-// The acts. ActOther is everything that needs no telling apart: open (O_CREAT and
-// O_TMPFILE included), truncate, unlink, rmdir, chmod, chown, utimensat, exec, mmap.
+// The acts, as the table of calls has them.
 const (
-	ActOther        Act = iota
-	ActMkdir            // mkdir, mkdirat
-	ActMknod            // mknod, mknodat; set NodeType
-	ActSymlink          // the new name of symlink, symlinkat
-	ActLinkSource       // the old name of link, linkat
-	ActLinkTarget       // the new name of link, linkat
-	ActRenameSource     // the old name of rename, renameat, renameat2
-	ActRenameTarget     // the new name of rename, renameat, renameat2
-	ActExchange         // both names of renameat2 with RENAME_EXCHANGE
+	ActOther        = decode.ActOther
+	ActMkdir        = decode.ActMkdir
+	ActMknod        = decode.ActMknod // set NodeType
+	ActSymlink      = decode.ActSymlink
+	ActLinkSource   = decode.ActLinkSource
+	ActLinkTarget   = decode.ActLinkTarget
+	ActRenameSource = decode.ActRenameSource
+	ActRenameTarget = decode.ActRenameTarget
+	ActExchange     = decode.ActExchange
 )
 
 // Inode identifies a file system object for the run.

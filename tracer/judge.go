@@ -266,7 +266,7 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 	case o.Kind == decode.Entry && o.Act == decode.ActRenameTarget && r.Exists:
 		access |= decode.Remove
 	}
-	j.request.Access, j.request.Act = access, actOf(o.Act)
+	j.request.Access, j.request.Act = access, o.Act
 	if o.Act == decode.ActMknod && len(l.call.Row.Args) > 0 {
 		j.request.NodeType = l.nodeType()
 	}
@@ -432,14 +432,6 @@ func heldAccess(flags int) decode.Access {
 	}
 	return 0
 }
-
-var acts = map[decode.Act]rules.Act{
-	decode.ActMkdir: rules.ActMkdir, decode.ActMknod: rules.ActMknod, decode.ActSymlink: rules.ActSymlink,
-	decode.ActLinkSource: rules.ActLinkSource, decode.ActLinkTarget: rules.ActLinkTarget,
-	decode.ActRenameSource: rules.ActRenameSource, decode.ActRenameTarget: rules.ActRenameTarget, decode.ActExchange: rules.ActExchange,
-}
-
-func actOf(a decode.Act) rules.Act { return acts[a] }
 
 // nodeType is the S_IFMT part of mknod's mode argument.
 func (l *loop) nodeType() uint32 {

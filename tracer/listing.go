@@ -11,7 +11,7 @@ import (
 	"ptguard/rules"
 )
 
-// A listing must agree with what opening says: names that are hidden are taken out of what
+// A listing must agree with what looking says: names that may not be looked at are taken out of what
 // getdents(2) returns. That is the one call that needs a stop at its exit.
 
 // listing is a getdents call on its way.
@@ -111,9 +111,9 @@ func (l *loop) seen(g *listing, name string, kind byte, ino uint64) bool {
 		r.File.Path = "/" + name
 	}
 	d := l.cfg.Policy.Decide(&r)
-	if d.Verdict == rules.Hide && l.facts.isMade(r.File.Path) {
+	if d.Refused() && l.facts.isMade(r.File.Path) {
 		r.File.Made = true
 		d = l.cfg.Policy.Decide(&r)
 	}
-	return d.Verdict != rules.Hide
+	return !d.Refused()
 }

@@ -42,50 +42,37 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 	if f.Cwd, err = canonicalDir(cwd); err != nil {
 		return nil, err
 	}
+	m.setTmp(os.Getenv("TMPDIR"))
 	if err := m.setWork(layers, workFlag); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(f.Work, ".git")); err == nil {
 		f.RepoAtStart = true
 	}
-	m.setTmp(os.Getenv("TMPDIR"))
 	return m, nil
 }
 
-// setWork takes the work folder from --work, else from the last policy that states one,
-// else the current directory, which then must not be one that programs should never own.
+// setWork takes the work folder from --work, else from the policies, else the current
+// directory, which then must not be one that programs should never own.
 func (m *machine) setWork(layers []*rules.Source, flag string) error {
 	f := m.facts
-	dir := flag
-	for _, s := range layers {
-		if flag == "" && s.Work() != "" && s.Work() != "." {
-			dir = s.Work()
+	f.Work, f.WorkExplicit = f.Cwd, flag != ""
+	if flag != "" {
+		if f.Work = flag; !filepath.IsAbs(flag) {
+			f.Work = f.Cwd + "/" + flag
 		}
 	}
-	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
-		dir = f.PasswdHome + rest
-	}
-	f.WorkExplicit = dir != ""
-	if dir == "" {
-		f.Work = f.Cwd
-		if reason := m.unfit(f.Work); reason != "" {
-			return &statusError{
-				code: exitFailed, err: fmt.Errorf("the work folder would be %s, %s: the program could write all of it", record.Escape(f.Work), reason),
-				hint: "say --work DIR, or start ptguard in the project's folder",
-			}
-		}
-		return nil
-	}
-	if !filepath.IsAbs(dir) {
-		dir = f.Cwd + "/" + dir
-	}
+	dir, explicit := f.WorkFolder(layers)
 	work, err := canonicalDir(dir)
 	if err != nil {
 		return fmt.Errorf("work folder: %w", err)
 	}
-	f.Work = work
-	if reason := m.unfit(work); reason != "" {
-		m.warnings = append(m.warnings, fmt.Sprintf("the work folder is %s, %s: the program may write all of it", record.Escape(work), reason))
+	f.Work, f.WorkExplicit = work, explicit
+	if reason := m.unfit(work); reason != "" && !explicit { // if explicit, a warning of the policy
+		return &statusError{
+			code: exitFailed, err: fmt.Errorf("the work folder would be %s, %s: the program could write all of it", record.Escape(work), reason),
+			hint: "say --work DIR, or start ptguard in the project's folder",
+		}
 	}
 	return nil
 }
