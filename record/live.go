@@ -121,7 +121,7 @@ func (l *Live) Refused(r *Record) {
 func (l *Live) kindOf(r *Record) uint64 {
 	var h maphash.Hash
 	h.SetSeed(l.seed)
-	for _, s := range []string{r.Verdict, r.Exe, r.Rule, r.Resolved, r.Addr, strconv.Itoa(r.Port)} {
+	for _, s := range []string{r.Verdict, r.Exe, r.Rule, anyProcess(r.Resolved), r.Addr, strconv.Itoa(r.Port)} {
 		_, _ = h.WriteString(s)
 		_ = h.WriteByte(0)
 	}
@@ -136,6 +136,16 @@ func (l *Live) kindOf(r *Record) uint64 {
 		_, _ = h.WriteString(a)
 	}
 	return h.Sum64()
+}
+
+// anyProcess takes the number out of /proc/PID/…: ps(1) looks at every process, and that
+// is one kind of refusal.
+func anyProcess(resolved string) string {
+	rest, ok := strings.CutPrefix(resolved, "/proc/")
+	if !ok || rest == "" || rest[0] < '0' || rest[0] > '9' {
+		return resolved
+	}
+	return "/proc/" + strings.TrimLeft(rest, "0123456789")
 }
 
 // Warn prints "ptguard: warning: TEXT".

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/inherit"
 	"ptguard/internal/landlock"
 )
 
@@ -41,8 +42,13 @@ func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
 		return nil, fmt.Errorf("make a socket pair for the init stage: %w", err)
 	}
 	pipe := os.NewFile(uintptr(pair[0]), "stage")
-	pid, err := startStage(pair[1])
+	pid, blocked, err := startStage(pair[1])
 	unix.Close(pair[1])
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		pipe.Close()
+		return nil, err
+	}
 	if err != nil {
 		pipe.Close()
 		return nil, fmt.Errorf("start the init stage from /proc/self/exe (is /proc mounted?): %w", err)
@@ -50,8 +56,9 @@ func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
 	c := &child{pid: pid, pipe: pipe}
 	spec := stageSpec{
 		Path: cfg.Path, Argv: cfg.Argv, Env: cfg.Env, KeepFDs: cfg.KeepFDs,
-		AllowSetID: cfg.AllowSetuid, Scoped: scoped, Filter: filter,
+		AllowSetID: cfg.AllowSetuid, Scoped: scoped, Filter: filter, Blocked: blocked,
 	}
+	spec.Ignored, _ = inherit.Ignored()
 	if err := c.bringUp(&spec); err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		reap(pid)
@@ -63,14 +70,43 @@ func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
 
 // startStage forks the stage with descriptor fd open in it. Descriptors that ptguard was
 // started with stay open across this exec; the stage closes them at its own.
-func startStage(fd int) (int, error) {
+//
+// The stage starts stopped, before its runtime has touched the signal mask that it was
+// forked with, which is ours as of start: blocked is read from there.
+func startStage(fd int) (pid int, blocked uint64, err error) {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return syscall.ForkExec("/proc/self/exe", []string{"ptguard", stageName, strconv.Itoa(fd)}, &syscall.ProcAttr{
+	pid, err = syscall.ForkExec("/proc/self/exe", []string{"ptguard", stageName, strconv.Itoa(fd)}, &syscall.ProcAttr{
 		Env:   []string{"GOMAXPROCS=1", "GOGC=off"}, // the stage's own; the program's comes in the spec
 		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Ptrace: true},
 	})
+	if errors.Is(err, unix.EPERM) {
+		return 0, 0, &RefusedError{Call: "ptrace", Err: err}
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	var status unix.WaitStatus
+	for {
+		if _, err = unix.Wait4(pid, &status, unix.WALL, nil); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil || !status.Stopped() {
+		return 0, 0, fmt.Errorf("wait for the init stage: status %#x: %w", status, err)
+	}
+	blocked, err = strconv.ParseUint(statusField(pid, "SigBlk"), 16, 64)
+	if err == nil {
+		err = ptrace(unix.PTRACE_DETACH, pid, 0, 0)
+	}
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		reap(pid)
+		return 0, 0, err
+	}
+	return pid, blocked, nil
 }
 
 // bringUp hands over the spec, waits until the stage is ready, seizes it and lets it go.

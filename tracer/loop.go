@@ -165,12 +165,11 @@ func (l *loop) exited(tid int, status unix.WaitStatus) {
 		return
 	}
 	l.ended, l.status = true, status
-	if l.cfg.OnExit != nil {
-		l.cfg.OnExit()
-	}
 	if l.cfg.WaitLeader {
 		l.killTree()
+		return
 	}
+	l.noteRemaining()
 }
 
 // killTree ends every task. What is born meanwhile is killed at its first stop.

@@ -32,9 +32,8 @@ type Config struct {
 	Live   *record.Live
 
 	// OnStart is called on the tracer thread when everything is set up, before the program
-	// runs; OnExit when the program itself has exited and others may still run.
+	// runs.
 	OnStart func(Tier)
-	OnExit  func()
 }
 
 // Tier is the protection that is really active.
@@ -64,13 +63,6 @@ func (e *ExecError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Errn
 
 // Unwrap gives the errno.
 func (e *ExecError) Unwrap() error { return e.Errno }
-
-// Remaining lists, for a message, the processes still running: pid and comm. It may be
-// called from OnExit and functions it arranges through After.
-type Remaining struct {
-	PID  int
-	Comm string
-}
 
 // Run launches the program and sees its tree through to the end. It locks its OS thread
 // for ever: the caller must not need the thread for anything else. An error means that
@@ -133,18 +125,12 @@ func (l *loop) see(c *child, signals *os.File, scoped bool) (result Result, err 
 	if l.cfg.Timeout > 0 {
 		limit := time.AfterFunc(l.cfg.Timeout, func() {
 			l.post(func() {
-				result.TimedOut = !l.ended || len(l.tasks) > 0
+				result.TimedOut = true
+				l.cfg.Live.Note("killed after " + l.cfg.Timeout.String() + " (--timeout)")
 				l.killTree()
 			})
 		})
 		defer limit.Stop()
-	}
-	if l.cfg.OnExit != nil {
-		onExit := l.cfg.OnExit
-		l.cfg.OnExit = func() {
-			onExit()
-			l.noteRemaining()
-		}
 	}
 	l.run()
 	result.Status, result.Stats = l.status, l.stats
@@ -166,9 +152,6 @@ func (l *loop) startError(c *child) error {
 
 // noteRemaining says, a second after the program has exited, who still runs.
 func (l *loop) noteRemaining() {
-	if l.cfg.WaitLeader {
-		return
-	}
 	time.AfterFunc(time.Second, func() {
 		l.post(func() {
 			if text := l.remaining(); text != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/inherit"
 )
 
 // What the user sends to ptguard. The terminal's own signals (Ctrl-C, hang-up) reach the
@@ -63,12 +64,9 @@ func catchSignals() (*os.File, error) {
 	}
 	siginfoFD = int32(pipe[1])
 	handler, bell, restorer := handlerAddresses()
+	ignored, _ := inherit.Ignored()
 	for _, sig := range forwarded {
-		var old sigaction
-		if err := getSigaction(int(sig), &old); err != nil {
-			return nil, err
-		}
-		if old.handler == 1 { // SIG_IGN
+		if ignored&(1<<(sig-1)) != 0 {
 			continue
 		}
 		act := sigaction{handler: handler, flags: saSiginfo | saOnStack | saRestorer | saRestart, restorer: restorer, mask: ^uint64(0)}

@@ -26,6 +26,9 @@ type stageSpec struct {
 	AllowSetID bool // leave no_new_privs off
 	Scoped     bool // enter a Landlock domain that scopes signals
 	Filter     []unix.SockFilter
+	// Ignored and Blocked are the signals the program must find ignored and blocked, as
+	// ptguard was started with them: bit N-1 for signal N. Go changes both in between.
+	Ignored, Blocked uint64
 }
 
 // stageError is what the init stage reports when it cannot go on. Exec: the program's own
@@ -81,6 +84,9 @@ func Stage(args []string) {
 	if err := loadFilter(spec.Filter); err != nil {
 		report(&stageError{Step: "load the seccomp filter", Errno: errnoOf(err)})
 	}
+	if err := inheritSignals(&spec); err != nil {
+		report(&stageError{Step: "pass on ignored and blocked signals", Errno: errnoOf(err)})
+	}
 	err = syscall.Exec(spec.Path, spec.Argv, spec.Env)
 	if errors.Is(err, unix.ENOEXEC) { // a script without #!, as execvp(3) and every shell do
 		argv := append([]string{"sh", spec.Path}, spec.Argv[min(1, len(spec.Argv)):]...)
@@ -110,6 +116,18 @@ func prepare(spec *stageSpec) *stageError {
 		}
 	}
 	return nil
+}
+
+// inheritSignals puts back what the runtime changed. Handlers need nothing: exec resets them.
+func inheritSignals(spec *stageSpec) error {
+	for sig := 1; sig <= 64; sig++ {
+		if spec.Ignored&(1<<(sig-1)) != 0 {
+			if err := setSigaction(sig, &sigaction{handler: 1}); err != nil { // SIG_IGN
+				return err
+			}
+		}
+	}
+	return setSigmask(spec.Blocked)
 }
 
 func errnoOf(err error) syscall.Errno {

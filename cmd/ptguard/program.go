@@ -33,7 +33,7 @@ func findProgram(name string, env []string) (string, error) {
 			return candidate, nil
 		}
 		var status *statusError
-		if errors.As(err, &status) && status.code == exitCannotRun && denied == nil {
+		if errors.As(err, &status) && status.code == exitCannotRun && denied == nil && !errors.Is(err, unix.ENOTDIR) {
 			denied = err // execvp goes on and reports EACCES if nothing better comes
 		}
 	}
@@ -47,7 +47,7 @@ func findProgram(name string, env []string) (string, error) {
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+	case errors.Is(err, unix.ENOENT):
 		return &statusError{code: exitNotFound, err: fmt.Errorf("%s: %w", path, errnoOf(err))}
 	case err != nil:
 		return &statusError{code: exitCannotRun, err: fmt.Errorf("%s: %w", path, errnoOf(err))}

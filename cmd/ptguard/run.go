@@ -46,12 +46,9 @@ type runCmd struct {
 // died by a signal.
 func (c *runCmd) Run() error {
 	begin := time.Now()
-	command := c.Command
-	if len(command) > 0 && command[0] == "--" {
-		command = command[1:]
-	}
-	if len(command) == 0 {
-		return errors.New("run: which program? usage: ptguard run [flags] [--] CMD [ARG…]")
+	command, err := commandOf(os.Args, len(c.Command))
+	if err != nil {
+		return err
 	}
 	if c.AllowSetuid && os.Geteuid() != 0 {
 		return errors.New("--allow-setuid: only root can leave no_new_privs off; a filter of an unprivileged user needs it")
@@ -74,6 +71,23 @@ func (c *runCmd) Run() error {
 		code = die(signal)
 	}
 	return &statusError{code: code}
+}
+
+// commandOf takes CMD and its arguments off the end of the command line, byte for byte:
+// the parser knows how many words they are, and would not keep bytes that are no UTF-8. It
+// also takes a misspelt flag for CMD, unless -- came before.
+func commandOf(args []string, n int) ([]string, error) {
+	at := len(args) - n
+	command := args[at:]
+	if n > 0 && command[0] == "--" {
+		command = command[1:]
+	} else if n > 0 && strings.HasPrefix(command[0], "-") && args[at-1] != "--" {
+		return nil, fmt.Errorf("unknown flag %s (see ptguard run --help; a program of that name goes after --)", record.Escape(command[0]))
+	}
+	if len(command) == 0 {
+		return nil, errors.New("run: which program? usage: ptguard run [flags] [--] CMD [ARG…]")
+	}
+	return command, nil
 }
 
 // guarded is a run that is ready to start.
