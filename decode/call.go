@@ -4,6 +4,8 @@ package decode
 
 import (
 	"encoding/binary"
+	"errors"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -117,6 +119,8 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 		c.Objects = append(c.Objects, Object{Kind: arg.Kind, Access: arg.Access, Dirfd: int32(word)})
 	case Timex:
 		return c.timex(word, m)
+	case XattrName:
+		return c.xattrName(word, m)
 	case OpenFlags:
 		c.Flags, c.HasFlags = uint64(uint32(word)), true
 		c.openFlags(c.Flags)
@@ -267,6 +271,24 @@ func (c *Call) accessMode(mode uint32) {
 			o.Access |= access
 		}
 	}
+}
+
+// xattrName: reading user.* and trusted.* is reading what somebody put there; labels and
+// access control lists describe the object as its mode does, and ls -l asks for them.
+func (c *Call) xattrName(addr uint64, m Memory) error {
+	var buf [256]byte // XATTR_NAME_MAX, with the NUL
+	name, err := readString(m, buf[:], addr, len(buf), "attribute name")
+	if err != nil {
+		var fault *Fault
+		if errors.As(err, &fault) && fault.Errno == syscall.ENAMETOOLONG {
+			fault.Errno = syscall.ERANGE // xattr(7)
+		}
+		return err
+	}
+	if o := c.path(); o != nil && !strings.HasPrefix(name, "security.") && !strings.HasPrefix(name, "system.") {
+		o.Access = Read
+	}
+	return nil
 }
 
 // process adds a process argument.

@@ -37,6 +37,7 @@ const (
 	OwnerPtr                // ioctl(2) FIOSETOWN, SIOCSPGRP: int * with a pid, or a group as -N
 	SocketFD                // descriptor of a socket that listen(2) may bind to every interface
 	Timex                   // struct timex *: a modes field other than 0 sets the clock
+	XattrName               // name of an extended attribute that is read: user.* is content, the rest describes
 	ListFD                  // descriptor of a directory whose listing is filtered
 )
 

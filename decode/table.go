@@ -43,9 +43,9 @@ var Rows = []Row{
 	{Name: "listxattr", Event: "os.listxattr", Need: NeedLooks, Args: args(path(Look), word, word)},
 	{Name: "llistxattr", Event: "os.listxattr", Need: NeedLooks, Args: args(lpath(Look), word, word)},
 	{Name: "listxattrat", Event: "os.listxattr", Need: NeedLooks, Args: args(dirfd, pathOrFD(Look), atFlags, word, word)},
-	{Name: "getxattr", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(path(Read), word, word, word)},
-	{Name: "lgetxattr", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(lpath(Read), word, word, word)},
-	{Name: "getxattrat", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(dirfd, pathOrFD(Read), atFlags, word, word, word)},
+	{Name: "getxattr", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(path(Look), xattrName, word, word)},
+	{Name: "lgetxattr", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(lpath(Look), xattrName, word, word)},
+	{Name: "getxattrat", Event: "os.getxattr", Need: NeedReadsOnly, Args: args(dirfd, pathOrFD(Look), atFlags, xattrName, word, word)},
 	{Name: "file_getattr", Need: NeedLooks, Args: args(dirfd, pathOrFD(Look), word, word, atFlags)},
 	{Name: "name_to_handle_at", Need: NeedLooks, Args: args(dirfd, path(Look), word, word, handleFlags)},
 	{Name: "inotify_add_watch", Need: NeedLooks, Args: args(word, path(Look), word)},
@@ -249,6 +249,7 @@ var (
 	ownerPtr    = Arg{Kind: OwnerPtr, Access: Reach}
 	socketFD    = Arg{Kind: SocketFD, Access: Bind}
 	listFD      = Arg{Kind: ListFD, Access: List}
+	xattrName   = Arg{Kind: XattrName}
 	timex       = Arg{Kind: Timex}
 	// readlinkat(2) takes "" for the link that its descriptor is (O_PATH|O_NOFOLLOW).
 	readlinkPath = Arg{Kind: Path, Access: Look, NoLink: true, EmptyOK: true}

@@ -25,6 +25,10 @@ type facts struct {
 	tty  []uint64            // rdev of the terminals ptguard was started on
 	// bound are the inodes of internet sockets that the tree was allowed to bind.
 	bound map[uint64]bool
+	// zombies are processes of the tree that have ended, the latest few thousand: until its
+	// parent has waited for it, one can still be signalled.
+	zombies map[int]struct{}
+	order   []int
 	// kernelFS are the devices of the file systems that are knobs of the kernel. The tree
 	// cannot mount more of them.
 	kernelFS map[uint64]bool
@@ -38,7 +42,7 @@ var knobs = []string{"proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs",
 const maxMade = 1 << 16
 
 func newFacts() (facts, error) {
-	f := facts{made: map[string]struct{}{}, bound: map[uint64]bool{}, kernelFS: map[uint64]bool{}}
+	f := facts{made: map[string]struct{}{}, bound: map[uint64]bool{}, zombies: map[int]struct{}{}, kernelFS: map[uint64]bool{}}
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return f, fmt.Errorf("find the kernel's own file systems: %w", err)
@@ -67,6 +71,27 @@ func newFacts() (facts, error) {
 	return f, nil
 }
 
+// maxZombies bounds what is remembered of ended processes.
+const maxZombies = 4096
+
+func (f *facts) ended(pid int) {
+	if len(f.order) == maxZombies {
+		delete(f.zombies, f.order[0])
+		f.order = append(f.order[:0], f.order[1:]...)
+	}
+	f.zombies[pid] = struct{}{}
+	f.order = append(f.order, pid)
+}
+
+// isZombie tells whether a pid is that of an ended process of the tree that still waits for
+// its parent: a process that has taken the number since is no zombie.
+func (f *facts) isZombie(pid int) bool {
+	if _, ok := f.zombies[pid]; !ok {
+		return false
+	}
+	return strings.HasPrefix(statusField(pid, "State"), "Z")
+}
+
 // owner says whose process a pid or thread id is.
 func (l *loop) owner(pid int) rules.Owner {
 	if l.tasks[pid] != nil {
@@ -77,6 +102,9 @@ func (l *loop) owner(pid int) rules.Owner {
 	}
 	if _, err := os.Lstat("/proc/self/task/" + strconv.Itoa(pid)); err == nil {
 		return rules.OwnerGuard
+	}
+	if l.facts.isZombie(pid) {
+		return rules.OwnerTree
 	}
 	return rules.OwnerOutsider
 }

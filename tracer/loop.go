@@ -160,6 +160,9 @@ func (l *loop) execed(s stopped) {
 
 // exited books the end of a task.
 func (l *loop) exited(tid int, status unix.WaitStatus) {
+	if t := l.tasks[tid]; t != nil && t.proc.pid == tid {
+		l.facts.ended(tid)
+	}
 	delete(l.tasks, tid)
 	if tid != l.cmd {
 		return

@@ -652,7 +652,7 @@ func TestRefusedAlways(t *testing.T) {
 		{act: "quotactl", errno: eperm, root: true},
 		{act: "traceme", errno: eperm, call: "ptrace"},
 		{act: "process_vm_readv", errno: eperm},
-		{act: "pidfd_getfd", errno: eperm},
+		{act: "pidfd_open", errno: eperm},
 		{act: "io_uring_setup", errno: enosys},
 		{act: "bpf", errno: eperm, root: true},
 		{act: "keyctl", errno: eperm},
