@@ -198,7 +198,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("dead rule: want status 0 and a warning with its place, got %v", r)
 	}
 	hide := b.Write(t, "outside/hide.yaml", "ptguard: 1\nfiles:\n  hide: [ \"**/.env\" ]\n")
-	if r := b.Bare(t, ktest.Binary(t), "check", hide); r.Status != 0 || strings.Contains(r.Stdout+r.Stderr, "warning") {
+	if r := b.Bare(t, ktest.Binary(t), "check", hide); r.Status != 0 || strings.Contains(r.Stdout+r.Stderr, "warning:") {
 		t.Errorf("hide: want no warning, got %v", r)
 	}
 	if r := b.Bare(t, ktest.Binary(t), "check", b.Path("outside/absent.yaml")); r.Status != 1 {

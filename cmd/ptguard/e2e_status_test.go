@@ -499,6 +499,7 @@ func TestStatusTerminal(t *testing.T) {
 			term.Expect(stopped)
 			term.Send("fg\n")
 			term.Expect(`sleep 600`)
+			awaitState(t, p, "S") // the shell has given it the terminal
 			term.Send("\x03")
 			term.Expect(`\[130\]> `)
 			term.Send("tty | grep -c pts; exit 5\n")
