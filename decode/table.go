@@ -103,13 +103,19 @@ var Rows = []Row{
 	{Name: "fcntl", Event: "fcntl.fcntl", Args: args(word, word, ownerArg), When: any(equal(1, unix.F_SETOWN), equal(1, unix.F_SETOWN_EX))},
 
 	// Addresses, and sockets that could move without one.
-	{Name: "socket", Event: "socket.__new__", Need: NeedRules, When: any(equal(0, unix.AF_PACKET), both(equal(0, unix.AF_INET), rawType), both(equal(0, unix.AF_INET6), rawType)),
-		Const: &Answer{Errno: syscall.EPERM, Guard: "raw-sockets", Reason: "raw and packet sockets reach addresses without naming them"}},
-	{Name: "socket", Event: "socket.__new__", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix, inet, inet6 and netlink-route are)"},
+	{
+		Name: "socket", Event: "socket.__new__", Need: NeedRules, When: any(equal(0, unix.AF_PACKET), both(equal(0, unix.AF_INET), rawType), both(equal(0, unix.AF_INET6), rawType)),
+		Const: &Answer{Errno: syscall.EPERM, Guard: "raw-sockets", Reason: "raw and packet sockets reach addresses without naming them"},
+	},
+	{
+		Name: "socket", Event: "socket.__new__", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix, inet, inet6 and netlink-route are)"},
 		When: any(both(otherThan(0, unix.AF_UNIX), otherThan(0, unix.AF_INET), otherThan(0, unix.AF_INET6), otherThan(0, unix.AF_NETLINK)),
-			both(equal(0, unix.AF_NETLINK), otherThan(2, unix.NETLINK_ROUTE)))},
-	{Name: "socketpair", Event: "", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix is)"},
-		When: any(otherThan(0, unix.AF_UNIX))},
+			both(equal(0, unix.AF_NETLINK), otherThan(2, unix.NETLINK_ROUTE))),
+	},
+	{
+		Name: "socketpair", Event: "", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix is)"},
+		When: any(otherThan(0, unix.AF_UNIX)),
+	},
 	{Name: "listen", Need: NeedRules, Args: args(socketFD, word)},
 	{Name: "setsockopt", Const: refuse("socket-options", "sends packets elsewhere than the address says"), When: any(
 		option(unix.IPPROTO_IP, unix.IP_OPTIONS), option(unix.IPPROTO_IP, unix.IP_TRANSPARENT), option(unix.IPPROTO_IPV6, unix.IPV6_RTHDR),
@@ -141,13 +147,13 @@ var Rows = []Row{
 	{Name: "process_mrelease", Args: args(pidfd, word)},
 	{Name: "process_vm_readv", Args: args(pid, word, word, word, word, word)},
 	{Name: "kcmp", Args: args(pid, pid, word, word, word)},
-	{Name: "prlimit64", Event: "resource.prlimit", Args: args(pid, word, word, word), When: others(0)},
-	{Name: "sched_setaffinity", Args: args(pid, word, word), When: others(0)},
-	{Name: "sched_setattr", Args: args(pid, word, word), When: others(0)},
-	{Name: "sched_setparam", Args: args(pid, word), When: others(0)},
-	{Name: "sched_setscheduler", Args: args(pid, word, word), When: others(0)},
-	{Name: "migrate_pages", Args: args(pid, word, word, word), When: others(0)},
-	{Name: "move_pages", Args: args(pid, word, word, word, word, word), When: others(0)},
+	{Name: "prlimit64", Event: "resource.prlimit", Args: args(pid, word, word, word), When: others()},
+	{Name: "sched_setaffinity", Args: args(pid, word, word), When: others()},
+	{Name: "sched_setattr", Args: args(pid, word, word), When: others()},
+	{Name: "sched_setparam", Args: args(pid, word), When: others()},
+	{Name: "sched_setscheduler", Args: args(pid, word, word), When: others()},
+	{Name: "migrate_pages", Args: args(pid, word, word, word), When: others()},
+	{Name: "move_pages", Args: args(pid, word, word, word, word, word), When: others()},
 	{Name: "setpriority", Args: args(prioWhich, word, word), When: any(otherThan(0, unix.PRIO_PROCESS), otherThan(1, 0))},
 	{Name: "ioprio_set", Args: args(prioWhich, word, word), When: any(otherThan(0, ioprioProcess), otherThan(1, 0))},
 	{Name: "prctl", Const: refuse("proc", "fakes what /proc tells of a process"), When: any(equal(0, unix.PR_SET_MM))},
@@ -175,26 +181,49 @@ var Rows = []Row{
 	{Name: "fanotify_init", Const: refuse("fanotify", "watches and holds up file accesses of the whole machine")},
 	{Name: "fanotify_mark", Const: refuse("fanotify", "watches and holds up file accesses of the whole machine")},
 
-	{Name: "mount", Const: mounts}, {Name: "umount2", Const: mounts}, {Name: "pivot_root", Const: mounts},
-	{Name: "open_tree", Const: mounts}, {Name: "open_tree_attr", Const: mounts}, {Name: "move_mount", Const: mounts},
-	{Name: "fsopen", Const: mounts}, {Name: "fsconfig", Const: mounts}, {Name: "fsmount", Const: mounts},
-	{Name: "fspick", Const: mounts}, {Name: "mount_setattr", Const: mounts},
+	{Name: "mount", Const: mounts},
+	{Name: "umount2", Const: mounts},
+	{Name: "pivot_root", Const: mounts},
+	{Name: "open_tree", Const: mounts},
+	{Name: "open_tree_attr", Const: mounts},
+	{Name: "move_mount", Const: mounts},
+	{Name: "fsopen", Const: mounts},
+	{Name: "fsconfig", Const: mounts},
+	{Name: "fsmount", Const: mounts},
+	{Name: "fspick", Const: mounts},
+	{Name: "mount_setattr", Const: mounts},
 	{Name: "chroot", Event: "os.chroot", Const: refuse("chroot", "another root would change what every path means")},
 
-	{Name: "swapon", Const: machine}, {Name: "swapoff", Const: machine}, {Name: "acct", Const: machine},
-	{Name: "quotactl", Const: machine}, {Name: "quotactl_fd", Const: machine}, {Name: "uselib", Const: machine},
-	{Name: "init_module", Const: machine}, {Name: "finit_module", Const: machine}, {Name: "delete_module", Const: machine},
-	{Name: "kexec_load", Const: machine}, {Name: "kexec_file_load", Const: machine}, {Name: "reboot", Const: machine},
-	{Name: "sethostname", Const: machine}, {Name: "setdomainname", Const: machine}, {Name: "vhangup", Const: machine},
-	{Name: "settimeofday", Const: machine}, {Name: "clock_settime", Const: machine},
-	{Name: "iopl", Const: machine}, {Name: "ioperm", Const: machine},
+	{Name: "swapon", Const: machine},
+	{Name: "swapoff", Const: machine},
+	{Name: "acct", Const: machine},
+	{Name: "quotactl", Const: machine},
+	{Name: "quotactl_fd", Const: machine},
+	{Name: "uselib", Const: machine},
+	{Name: "init_module", Const: machine},
+	{Name: "finit_module", Const: machine},
+	{Name: "delete_module", Const: machine},
+	{Name: "kexec_load", Const: machine},
+	{Name: "kexec_file_load", Const: machine},
+	{Name: "reboot", Const: machine},
+	{Name: "sethostname", Const: machine},
+	{Name: "setdomainname", Const: machine},
+	{Name: "vhangup", Const: machine},
+	{Name: "settimeofday", Const: machine},
+	{Name: "clock_settime", Const: machine},
+	{Name: "iopl", Const: machine},
+	{Name: "ioperm", Const: machine},
 	{Name: "syslog", Const: machine, When: any(both(otherThan(0, 3), otherThan(0, 9), otherThan(0, 10)))}, // reading all, and sizes, pass
-	{Name: "adjtimex", Args: args(timex)}, {Name: "clock_adjtime", Args: args(word, timex)},
+	{Name: "adjtimex", Args: args(timex)},
+	{Name: "clock_adjtime", Args: args(word, timex)},
 	{Name: "modify_ldt", Const: machine, When: any(otherThan(0, 0))}, // reading passes
-	{Name: "personality", Need: NeedExecMap, Const: refuse("read-implies-exec", "would make every mapping executable without a call that can be judged"),
-		When: []Test{{Arg: 0, Op: Masked, Mask: readImpliesExec, Bits: readImpliesExec}}},
+	{
+		Name: "personality", Need: NeedExecMap, Const: refuse("read-implies-exec", "would make every mapping executable without a call that can be judged"),
+		When: []Test{{Arg: 0, Op: Masked, Mask: readImpliesExec, Bits: readImpliesExec}},
+	},
 
-	{Name: "lookup_dcookie", Const: machine}, {Name: "nfsservctl", Const: noSuch("removed", "removed from Linux")},
+	{Name: "lookup_dcookie", Const: machine},
+	{Name: "nfsservctl", Const: noSuch("removed", "removed from Linux")},
 	{Name: "uretprobe", Const: noSuch("probe", "only for the kernel's own trampoline")},
 	{Name: "uprobe", Const: noSuch("probe", "only for the kernel's own trampoline")},
 }
@@ -273,7 +302,7 @@ func sockaddr(a Access) Arg            { return Arg{Kind: Sockaddr, Access: a} }
 func equal(arg int, v uint32) Test     { return Test{Arg: arg, Op: Equal, Bits: v} }
 func otherThan(arg int, v uint32) Test { return Test{Arg: arg, Op: NotEqual, Bits: v} }
 func option(level, name uint32) Test   { return both(equal(1, level), equal(2, name)) }
-func others(n int) []Test              { return []Test{otherThan(n, 0)} }
+func others() []Test                   { return []Test{otherThan(0, 0)} } // the first argument names another process
 func probes(n int) []Test {
 	return []Test{{Arg: n, Op: AnyBit, Bits: unix.R_OK | unix.W_OK | unix.X_OK}}
 }
@@ -291,6 +320,7 @@ func both(tests ...Test) Test {
 func refuse(guard, why string) *Answer {
 	return &Answer{Errno: syscall.EPERM, Guard: guard, Reason: why}
 }
+
 func noSuch(guard, why string) *Answer {
 	return &Answer{Errno: syscall.ENOSYS, Guard: guard, Reason: why}
 }

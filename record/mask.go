@@ -5,6 +5,7 @@ package record
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -162,10 +163,8 @@ func isSecretName(name string) bool {
 				return true
 			}
 		}
-		for _, w := range secretParts {
-			if p == w {
-				return true
-			}
+		if slices.Contains(secretParts, p) {
+			return true
 		}
 	}
 	return false

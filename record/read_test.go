@@ -180,8 +180,7 @@ func FuzzRead(f *testing.F) {
 				return
 			}
 			rec, err := r.Next()
-			var le *LineError
-			if errors.As(err, &le) {
+			if _, ok := errors.AsType[*LineError](err); ok {
 				continue
 			}
 			if err != nil {

@@ -383,8 +383,7 @@ func TestSinkSpaceComesBack(t *testing.T) {
 	var bad []int
 	for {
 		rec, err := r.Next()
-		var le *LineError
-		if errors.As(err, &le) {
+		if le, ok := errors.AsType[*LineError](err); ok {
 			bad = append(bad, le.Line)
 			continue
 		}

@@ -48,7 +48,7 @@ func openTarget(spec string) (*target, error) {
 		return nil, err
 	}
 	if err := t.classify(); err != nil {
-		t.close()
+		_ = t.close() // the error that led here is the one to tell
 		return nil, err
 	}
 	return t, nil
@@ -180,8 +180,8 @@ func (t *target) close() error {
 
 // isGone tells errors after which no later write can succeed.
 func isGone(err error) bool {
-	switch err {
-	case unix.EPIPE, unix.ECONNRESET, unix.ENOTCONN, unix.EBADF, unix.ENXIO, unix.EINVAL:
+	switch {
+	case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.ENOTCONN), errors.Is(err, unix.EBADF), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EINVAL):
 		return true
 	}
 	return false

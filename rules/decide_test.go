@@ -14,7 +14,7 @@ import (
 // verdicts runs lines "act => verdict"; after the verdict may stand a part of the rule.
 func verdicts(t *testing.T, p *Policy, lines string) {
 	t.Helper()
-	for _, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
 		text, want, ok := strings.Cut(strings.TrimSpace(line), " => ")
 		if !ok {
 			t.Fatalf("bad line %q", line)

@@ -5,6 +5,7 @@ package rules
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -90,12 +91,7 @@ func (p *Policy) why(r *Request, d Decision) (reason, hint string) {
 }
 
 func (p *Policy) rootItself(f *File) bool {
-	for _, root := range p.writable {
-		if root == f.Path {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.writable, f.Path)
 }
 
 // hintRoots are the writable roots that a person wants to hear of.

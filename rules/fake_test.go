@@ -208,7 +208,7 @@ func act(t testing.TB, text string) *Request {
 	case "interpret":
 		r.Access = decode.Exec
 	default:
-		for _, w := range strings.Split(verb, ",") {
+		for w := range strings.SplitSeq(verb, ",") {
 			a, err := decode.ParseAccess(w)
 			if err != nil {
 				t.Fatal(err)

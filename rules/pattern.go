@@ -120,7 +120,7 @@ func parseAlternative(text string, flag bool) (pattern, error) {
 		}
 	}
 	globbing := false
-	for _, c := range strings.Split(rest, "/") {
+	for c := range strings.SplitSeq(rest, "/") {
 		if c == "" || c == "." {
 			continue
 		}

@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"ptguard/decode"
@@ -113,12 +114,7 @@ func (g *progRule) matchesFile(f *File) bool {
 	if g.matchesPath(f.Path) {
 		return true
 	}
-	for _, s := range f.Spellings {
-		if g.matchesPath(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Spellings, g.matchesPath)
 }
 
 func (g *progRule) matchesPath(path string) bool {

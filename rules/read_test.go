@@ -337,8 +337,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := Read("p.yaml", text)
 		if err != nil {
-			var pe *PosError
-			if !errors.As(err, &pe) {
+			if _, ok := errors.AsType[*PosError](err); !ok {
 				t.Fatalf("%T: %v", err, err)
 			}
 			if bytes.ContainsRune([]byte(err.Error()), 0x1b) {

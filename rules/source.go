@@ -163,7 +163,8 @@ func (s *Source) fail(at place, err error) *PosError {
 	if at.flag != "" {
 		e.File = at.flag
 	}
-	if w, ok := err.(*wordError); ok {
+	w := &wordError{}
+	if errors.As(err, &w) {
 		e.Msg, e.Suggestion = w.msg, w.suggestion
 	}
 	if at.line > 0 && at.line <= len(s.lines) {
@@ -259,7 +260,8 @@ func (l *layering) file(s *Source) error {
 		}
 		base, err := l.read(name)
 		if err != nil {
-			if _, ok := err.(*PosError); ok {
+			posError := &PosError{}
+			if errors.As(err, &posError) {
 				return err
 			}
 			return s.fail(e.pos, err)

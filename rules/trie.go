@@ -155,16 +155,6 @@ func (n *node) mark(path []*node, e *entry) {
 	}
 }
 
-// find gives the node of a canonical path, nil if no rule is attached there or beneath.
-func (n *node) find(path string) *node {
-	for rest := strings.TrimLeft(path, "/"); rest != "" && n != nil; {
-		var name string
-		name, rest = cutComponent(rest)
-		n = n.kids[name]
-	}
-	return n
-}
-
 // walk hands every entry that covers path to the question. It gives the node of the
 // path itself, nil if there is none.
 func (p *Policy) walk(q *question, path string, denyOnly bool) *node {

@@ -56,7 +56,7 @@ func (l *loop) examineSocketPath(s stopped, j *judgement) (syscall.Errno, error)
 	case o.Access == decode.Connect && r.Stat.Mode&unix.S_IFMT != unix.S_IFSOCK:
 		return unix.ECONNREFUSED, nil
 	}
-	l.file(s, r, &j.request.File)
+	l.file(r, &j.request.File)
 	return 0, nil
 }
 

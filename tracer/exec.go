@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -69,15 +70,13 @@ func (l *loop) judgeImage(s stopped, images []fileID) {
 		return
 	}
 	defer r.Close()
-	for _, id := range images {
-		if id == (fileID{r.Stat.Dev, r.Stat.Ino}) {
-			l.recordExec(s)
-			s.resume(0)
-			return
-		}
+	if slices.Contains(images, (fileID{r.Stat.Dev, r.Stat.Ino})) {
+		l.recordExec(s)
+		s.resume(0)
+		return
 	}
 	request := rules.Request{Access: decode.Exec, Program: true, First: !l.started}
-	l.file(s, &r, &request.File)
+	l.file(&r, &request.File)
 	request.File.Held = 0 // the magic link is ours, not the program's
 	if l.cfg.Policy.Needs().Argv {
 		_, _, _, request.Argv = identity(s.tid, s.proc.pid)

@@ -178,10 +178,8 @@ func (f *facts) complete(l *loop, s stopped, r *rules.Request) bool {
 // ownTerminal: the terminal ptguard was started on, the controlling terminal of the task,
 // or a pseudo-terminal whose master the tree holds.
 func (f *facts) ownTerminal(l *loop, s stopped, file *rules.File) bool {
-	for _, rdev := range f.tty {
-		if rdev == file.Rdev {
-			return true
-		}
+	if slices.Contains(f.tty, file.Rdev) {
+		return true
 	}
 	index, ok := strings.CutPrefix(file.Path, "/dev/pts/")
 	if !ok {

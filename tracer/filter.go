@@ -143,13 +143,16 @@ func testBody(t decode.Test) []bpf.Instruction {
 		head = []bpf.Instruction{low, bpf.JumpIf{Cond: bpf.JumpEqual, Val: t.Bits, SkipTrue: skip}}
 	case decode.Masked:
 		head = []bpf.Instruction{
-			low, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: t.Mask},
+			low,
+			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: t.Mask},
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: t.Bits, SkipFalse: skip},
 		}
 	case decode.NonNull:
 		head = []bpf.Instruction{
-			low, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipFalse: 2},
-			high, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: skip},
+			low,
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipFalse: 2},
+			high,
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: skip},
 		}
 	}
 	return append(head, tail...)

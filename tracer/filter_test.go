@@ -179,8 +179,10 @@ func TestFilterArguments(t *testing.T) {
 // What the filter sends to the tracer, the tracer finds a row for, and what it finds a
 // row for, the filter sends: both read the same conditions, here checked on random words.
 func TestFilterAgreesWithRows(t *testing.T) {
-	words := []uint64{0, 1, 2, 3, 4, 8, 16, 0x20, 0x40, 0x200, 0x5412, 0x541c, 0x5423, 0x10000, 0x400000, 0x800000, 0x10000000, 0x20000000,
-		0x40086602, 0x401c5820, 1 << 32, 1<<63 | 1, ^uint64(0)}
+	words := []uint64{
+		0, 1, 2, 3, 4, 8, 16, 0x20, 0x40, 0x200, 0x5412, 0x541c, 0x5423, 0x10000, 0x400000, 0x800000, 0x10000000, 0x20000000,
+		0x40086602, 0x401c5820, 1 << 32, 1<<63 | 1, ^uint64(0),
+	}
 	for _, a := range []*decode.Arch{decode.AMD64, decode.ARM64} {
 		classes := a.Classes()
 		for _, p := range policies {

@@ -3,7 +3,6 @@
 package tracer
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"syscall"
@@ -203,8 +202,6 @@ func (l *loop) decide(s stopped, r *rules.Request) rules.Decision {
 	return d
 }
 
-var errNoObject = errors.New("descriptor has no object")
-
 // examine resolves every object of the call and builds the requests. bare is the errno of
 // an act that fails on its names anyway.
 func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
@@ -273,7 +270,7 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 	j.request.Program = access&decode.Exec != 0
 	j.request.Argv = l.call.Argv
 	j.request.First = !l.started
-	l.file(s, r, &j.request.File)
+	l.file(r, &j.request.File)
 	if o.TmpFile {
 		j.request.File.Path += "/#tmpfile" // the unnamed file of O_TMPFILE counts as made here
 		j.request.File.Exists = false
@@ -288,7 +285,7 @@ func (l *loop) hidden(s stopped, r *resolve.Object) bool {
 		return false
 	}
 	look := rules.Request{Access: decode.Look}
-	l.file(s, r, &look.File)
+	l.file(r, &look.File)
 	return l.decide(s, &look).Verdict == rules.Hide
 }
 
@@ -372,7 +369,7 @@ func (l *loop) examineFD(s stopped, j *judgement) (syscall.Errno, error) {
 	if r.Errno != 0 {
 		return r.Errno, nil
 	}
-	l.file(s, r, &j.request.File)
+	l.file(r, &j.request.File)
 	if r.Nameless && o.Kind == decode.FD {
 		// A pipe, a socket, a deleted file: the tree holds it, no rule can name it.
 		j.request.File.Held = decode.Attr
@@ -381,7 +378,7 @@ func (l *loop) examineFD(s stopped, j *judgement) (syscall.Errno, error) {
 }
 
 // file turns a resolved object into what rules look at.
-func (l *loop) file(s stopped, r *resolve.Object, f *rules.File) {
+func (l *loop) file(r *resolve.Object, f *rules.File) {
 	f.Path, f.Exists = r.Path, r.Exists
 	if r.Exists {
 		f.Inode = rules.Inode{Dev: r.Stat.Dev, Ino: r.Stat.Ino}

@@ -44,8 +44,7 @@ func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
 	pipe := os.NewFile(uintptr(pair[0]), "stage")
 	pid, blocked, err := startStage(pair[1])
 	unix.Close(pair[1])
-	var refused *RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*RefusedError](err); ok {
 		pipe.Close()
 		return nil, err
 	}

@@ -95,17 +95,6 @@ func eventMessage(tid int) (int, error) {
 	return int(msg), err
 }
 
-// getRegset and setRegset move one register set (elf.h NT_*).
-func getRegset(tid int, set uintptr, p unsafe.Pointer, size uintptr) error {
-	iov := unix.Iovec{Base: (*byte)(p), Len: uint64(size)}
-	return ptrace(unix.PTRACE_GETREGSET, tid, set, uintptr(unsafe.Pointer(&iov)))
-}
-
-func setRegset(tid int, set uintptr, p unsafe.Pointer, size uintptr) error {
-	iov := unix.Iovec{Base: (*byte)(p), Len: uint64(size)}
-	return ptrace(unix.PTRACE_SETREGSET, tid, set, uintptr(unsafe.Pointer(&iov)))
-}
-
 // wait waits for a change of any child or tracee of this thread (wait4(2), __WALL). It
 // may block, so it goes through the scheduler: a blocking call that the runtime does not
 // know of would stop the garbage collector.

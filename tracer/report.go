@@ -194,10 +194,22 @@ func openFlagNames(flags uint64) []string {
 		bits uint64
 		name string
 	}{
-		{unix.O_TMPFILE, "O_TMPFILE"}, {unix.O_CREAT, "O_CREAT"}, {unix.O_EXCL, "O_EXCL"}, {unix.O_NOCTTY, "O_NOCTTY"},
-		{unix.O_TRUNC, "O_TRUNC"}, {unix.O_APPEND, "O_APPEND"}, {unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_SYNC, "O_SYNC"},
-		{unix.O_DSYNC, "O_DSYNC"}, {unix.O_DIRECT, "O_DIRECT"}, {0x8000, "O_LARGEFILE"}, {unix.O_DIRECTORY, "O_DIRECTORY"},
-		{unix.O_NOFOLLOW, "O_NOFOLLOW"}, {unix.O_NOATIME, "O_NOATIME"}, {unix.O_CLOEXEC, "O_CLOEXEC"}, {unix.O_PATH, "O_PATH"},
+		{unix.O_TMPFILE, "O_TMPFILE"},
+		{unix.O_CREAT, "O_CREAT"},
+		{unix.O_EXCL, "O_EXCL"},
+		{unix.O_NOCTTY, "O_NOCTTY"},
+		{unix.O_TRUNC, "O_TRUNC"},
+		{unix.O_APPEND, "O_APPEND"},
+		{unix.O_NONBLOCK, "O_NONBLOCK"},
+		{unix.O_SYNC, "O_SYNC"},
+		{unix.O_DSYNC, "O_DSYNC"},
+		{unix.O_DIRECT, "O_DIRECT"},
+		{0x8000, "O_LARGEFILE"},
+		{unix.O_DIRECTORY, "O_DIRECTORY"},
+		{unix.O_NOFOLLOW, "O_NOFOLLOW"},
+		{unix.O_NOATIME, "O_NOATIME"},
+		{unix.O_CLOEXEC, "O_CLOEXEC"},
+		{unix.O_PATH, "O_PATH"},
 	} {
 		if f.bits != 0 && rest&f.bits == f.bits {
 			out = append(out, f.name)

@@ -131,8 +131,7 @@ func inheritSignals(spec *stageSpec) error {
 }
 
 func errnoOf(err error) syscall.Errno {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
 	}
 	return unix.EIO

@@ -31,8 +31,7 @@ func (c *dumpCmd) Run() error {
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if err != nil {
-			var pe *os.PathError
-			if errors.As(err, &pe) {
+			if pe, ok := errors.AsType[*os.PathError](err); ok {
 				err = pe.Err
 			}
 			return fmt.Errorf("open trace %s: %w", record.Escape(c.File), err)

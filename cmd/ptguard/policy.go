@@ -110,11 +110,10 @@ func (c *checkCmd) Run() error {
 	for _, name := range c.Policy {
 		if err := c.check(name); err != nil {
 			bad = true
-			var pos *rules.PosError
-			if !errors.As(err, &pos) {
+			if _, ok := errors.AsType[*rules.PosError](err); !ok {
 				err = fmt.Errorf("%w", err)
 			}
-			fmt.Fprintln(os.Stdout, "error: "+err.Error())
+			fmt.Println("error: " + err.Error())
 		}
 	}
 	if bad {
@@ -139,11 +138,11 @@ func (c *checkCmd) check(name string) error {
 	}
 	warnings := p.Warnings()
 	for _, w := range warnings {
-		fmt.Fprintln(os.Stdout, "warning: "+w.Pos+": "+w.Msg)
+		fmt.Println("warning: " + w.Pos + ": " + w.Msg)
 	}
 	for _, lifted := range p.Lifted() {
-		fmt.Fprintln(os.Stdout, "note: lifts "+lifted)
+		fmt.Println("note: lifts " + lifted)
 	}
-	fmt.Fprintf(os.Stdout, "%s: ok, mode %s, %d rules, %d warnings\n", record.Escape(name), p.Mode(), len(p.Lines()), len(warnings))
+	fmt.Printf("%s: ok, mode %s, %d rules, %d warnings\n", record.Escape(name), p.Mode(), len(p.Lines()), len(warnings))
 	return nil
 }

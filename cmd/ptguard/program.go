@@ -64,8 +64,7 @@ func executable(path string) error {
 }
 
 func errnoOf(err error) error {
-	var errno unix.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[unix.Errno](err); ok {
 		return errno
 	}
 	return err

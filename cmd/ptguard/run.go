@@ -20,8 +20,12 @@ import (
 
 // runGroups are the headings of "ptguard run --help".
 var runGroups = []kong.Group{
-	{Key: "policy", Title: "Policy"}, {Key: "files", Title: "Files"}, {Key: "programs", Title: "Programs"},
-	{Key: "network", Title: "Network"}, {Key: "records", Title: "Records"}, {Key: "process", Title: "Process"},
+	{Key: "policy", Title: "Policy"},
+	{Key: "files", Title: "Files"},
+	{Key: "programs", Title: "Programs"},
+	{Key: "network", Title: "Network"},
+	{Key: "records", Title: "Records"},
+	{Key: "process", Title: "Process"},
 }
 
 // runCmd is "ptguard run [flags] [--] CMD [ARG…]".
@@ -57,7 +61,7 @@ func (c *runCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	defer g.log.Close()
+	defer func() { _ = g.log.Close() }() // nothing is left to tell anybody
 	for _, w := range g.warnings {
 		g.live.Warn(w)
 	}
@@ -263,16 +267,14 @@ func (c *runCmd) outcome(result tracer.Result, err error) (code int, signal unix
 
 // explain gives a failed start its exit status and, where one is known, what to do.
 func explain(err error) *statusError {
-	var exec *tracer.ExecError
-	if errors.As(err, &exec) {
+	if exec, ok := errors.AsType[*tracer.ExecError](err); ok {
 		code := exitCannotRun
 		if exec.Errno == unix.ENOENT {
 			code = exitNotFound
 		}
 		return &statusError{code: code, err: err}
 	}
-	var refused *tracer.RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*tracer.RefusedError](err); ok {
 		return &statusError{code: exitFailed, err: err, hint: "ptguard doctor shows what this machine can do"}
 	}
 	return &statusError{code: exitFailed, err: err}

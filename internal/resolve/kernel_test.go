@@ -215,7 +215,7 @@ func (w *world) named(o *Object, what string) {
 			w.t.Errorf("%s: path %q is %d, object is %d", what, o.Path, st.Ino, o.Stat.Ino)
 		}
 		unix.Close(fd)
-	} else if err != unix.ENOENT { //nolint:errorlint // a bare errno
+	} else if err != unix.ENOENT {
 		w.t.Errorf("%s: absent %q: %v", what, o.Path, err)
 	}
 }

@@ -216,7 +216,7 @@ func (v *procView) readFile(name string) ([]byte, error) {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := unix.Read(fd, buf)
-		if err == unix.EINTR { //nolint:errorlint // a bare errno
+		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {

@@ -93,6 +93,6 @@ func fstatfs(fd int, st *unix.Statfs_t) syscall.Errno {
 
 func closeFD(fd int) {
 	if fd >= 0 {
-		syscall.Syscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
+		_, _, _ = syscall.Syscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
 	}
 }
