@@ -18,6 +18,7 @@ type judgement struct {
 	object   *decode.Object
 	resolved resolve.Object
 	request  rules.Request
+	decision rules.Decision
 }
 
 // seccompStop handles a call that the filter sent to us. Dispatch is on number and audit
@@ -139,6 +140,7 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		return
 	case bare != 0:
 		// The act fails on its names; the kernel says so itself, with the right errno.
+		l.recordBare(s, bare)
 		s.resume(0)
 		return
 	case l.call.Refuse != nil:
@@ -147,17 +149,19 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 	}
 	for i := range l.judged {
 		j := &l.judged[i]
-		d := l.decide(s, &j.request)
-		if d.Refused() {
+		j.decision = l.decide(s, &j.request)
+		if j.decision.Refused() {
 			if l.notListening(j) {
+				l.recordBare(s, unix.ECONNREFUSED)
 				s.resume(0)
 				return
 			}
-			l.refused(s, j, d)
+			l.refused(s, j, j.decision)
 			return
 		}
 	}
 	l.allowed(s)
+	l.recordAllowed(s)
 	l.carryOut(s)
 }
 

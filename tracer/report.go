@@ -145,6 +145,33 @@ func (l *loop) killImage(s stopped, why string) {
 	s.kill()
 }
 
+// recordAllowed writes one record an object of an allowed call, at level decisions.
+func (l *loop) recordAllowed(s stopped) {
+	if !l.cfg.Sink.Wants(record.KindDecision) {
+		return
+	}
+	for i := range l.judged {
+		j := &l.judged[i]
+		l.cfg.Sink.Put(l.requestRecord(s, record.KindDecision, j.object, &j.request, j.decision), nil)
+	}
+}
+
+// recordBare writes a call that fails on its names and is left to the kernel.
+func (l *loop) recordBare(s stopped, errno syscall.Errno) {
+	if !l.cfg.Sink.Wants(record.KindDecision) {
+		return
+	}
+	r := l.newRecord(s, record.KindDecision)
+	r.Syscall, r.Event, r.Verdict, r.Errno = l.call.Row.Name, l.call.Event, "allow", unix.ErrnoName(errno)
+	r.Rule, r.Layer, r.Reason = "built-in bare errno", "builtin", "it fails anyway on what is or is not there"
+	if len(l.judged) > 0 {
+		o := l.judged[len(l.judged)-1].object
+		r.Path, r.Access = o.Path, o.Access.Names()
+		r.Resolved = l.judged[len(l.judged)-1].resolved.Path
+	}
+	l.cfg.Sink.Put(r, nil)
+}
+
 func (l *loop) recordUntraced(s stopped) {
 	if l.cfg.Sink.Wants(record.KindDecision) {
 		r := l.newRecord(s, record.KindDecision)
