@@ -24,6 +24,7 @@ type cli struct {
 	Check   checkCmd   `cmd:"" help:"Check policy files: errors, and rules that can never fire."`
 	Dump    dumpCmd    `cmd:"" help:"Show a denial trace."`
 	Doctor  doctorCmd  `cmd:"" help:"Show what this machine can do, tried for real."`
+	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`
 	Version versionCmd `cmd:"" help:"Show the version."`
 }
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+)
+
+// The conditions of the rows in the words of the man pages. A row with a condition that
+// has no words here fails a test.
+
+// value is one constant that a condition compares with.
+type value struct {
+	bits uint32
+	name string
+}
+
+// words names an argument and its constants.
+type words struct {
+	arg    string
+	values []value
+}
+
+// argWords gives the words of an argument that a condition looks at, by call and index.
+func argWords(call string, arg int) (words, bool) {
+	w, ok := conditionWords[fmt.Sprintf("%s/%d", call, arg)]
+	return w, ok
+}
+
+var conditionWords = map[string]words{
+	"open/1":          {"flags", openWords},
+	"openat/2":        {"flags", openWords},
+	"mmap/2":          {"prot", protWords},
+	"mmap/3":          {"flags", []value{{unix.MAP_ANONYMOUS, "MAP_ANONYMOUS"}}},
+	"mprotect/2":      {"prot", protWords},
+	"pkey_mprotect/2": {"prot", protWords},
+	"access/1":        {"mode", modeWords},
+	"faccessat/2":     {"mode", modeWords},
+	"faccessat2/2":    {"mode", modeWords},
+	"ioctl/1": {"op", []value{
+		{0x40086602, "FS_IOC_SETFLAGS"},
+		{0x401c5820, "FS_IOC_FSSETXATTR"},
+		{unix.TIOCSTI, "TIOCSTI"},
+		{0x541c, "TIOCLINUX"},
+		{unix.TIOCSETD, "TIOCSETD"},
+		{unix.FIDEDUPERANGE, "FIDEDUPERANGE"},
+		{0x8901, "FIOSETOWN"},
+		{0x8902, "SIOCSPGRP"},
+	}},
+	"fcntl/1": {"op", []value{{unix.F_SETOWN, "F_SETOWN"}, {unix.F_SETOWN_EX, "F_SETOWN_EX"}, {unix.F_SETSIG, "F_SETSIG"}}},
+	"socket/0": {"domain", []value{
+		{unix.AF_UNIX, "AF_UNIX"}, {unix.AF_INET, "AF_INET"}, {unix.AF_INET6, "AF_INET6"}, {unix.AF_NETLINK, "AF_NETLINK"}, {unix.AF_PACKET, "AF_PACKET"},
+	}},
+	"socket/1":     {"type", []value{{unix.SOCK_RAW, "SOCK_RAW"}}},
+	"socket/2":     {"protocol", []value{{unix.NETLINK_ROUTE, "NETLINK_ROUTE"}}},
+	"socketpair/0": {"domain", []value{{unix.AF_UNIX, "AF_UNIX"}}},
+	"setsockopt/1": {"level", []value{
+		{unix.SOL_SOCKET, "SOL_SOCKET"},
+		{unix.IPPROTO_IP, "IPPROTO_IP"},
+		{unix.IPPROTO_IPV6, "IPPROTO_IPV6"},
+		{unix.IPPROTO_TCP, "IPPROTO_TCP"},
+		{unix.IPPROTO_SCTP, "IPPROTO_SCTP"},
+	}},
+	"sendto/4":        {"dest_addr", nil},
+	"clone/0":         {"flags", cloneWords},
+	"unshare/0":       {"flags", cloneWords},
+	"prctl/0":         {"op", []value{{unix.PR_SET_MM, "PR_SET_MM"}, {unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"}, {unix.PR_GET_DUMPABLE, "PR_GET_DUMPABLE"}}},
+	"prctl/1":         {"arg2", []value{{0, "0"}}},
+	"seccomp/1":       {"flags", []value{{unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, "SECCOMP_FILTER_FLAG_NEW_LISTENER"}}},
+	"syslog/0":        {"type", []value{{3, "SYSLOG_ACTION_READ_ALL"}, {9, "SYSLOG_ACTION_SIZE_UNREAD"}, {10, "SYSLOG_ACTION_SIZE_BUFFER"}}},
+	"modify_ldt/0":    {"func", []value{{0, "0 (read)"}}},
+	"personality/0":   {"persona", []value{{0x400000, "READ_IMPLIES_EXEC"}}},
+	"setpriority/0":   {"which", []value{{unix.PRIO_PROCESS, "PRIO_PROCESS"}}},
+	"setpriority/1":   {"who", callerWords},
+	"ioprio_set/0":    {"which", []value{{1, "IOPRIO_WHO_PROCESS"}}},
+	"ioprio_set/1":    {"who", callerWords},
+	"prlimit64/0":     {"pid", callerWords},
+	"migrate_pages/0": {"pid", callerWords},
+	"move_pages/0":    {"pid", callerWords},
+
+	"sched_setaffinity/0":  {"pid", callerWords},
+	"sched_setattr/0":      {"pid", callerWords},
+	"sched_setparam/0":     {"pid", callerWords},
+	"sched_setscheduler/0": {"pid", callerWords},
+}
+
+var (
+	callerWords = []value{{0, "0 (the caller)"}}
+	protWords   = []value{{unix.PROT_EXEC, "PROT_EXEC"}}
+	modeWords   = []value{{unix.R_OK, "R_OK"}, {unix.W_OK, "W_OK"}, {unix.X_OK, "X_OK"}}
+	openWords   = []value{
+		{unix.O_WRONLY, "O_WRONLY"},
+		{unix.O_RDWR, "O_RDWR"},
+		{unix.O_CREAT, "O_CREAT"},
+		{unix.O_TRUNC, "O_TRUNC"},
+		{0x400000, "O_TMPFILE"}, // the bit of it that is not O_DIRECTORY
+	}
+	cloneWords = []value{
+		{unix.CLONE_NEWNS, "CLONE_NEWNS"},
+		{unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
+		{unix.CLONE_NEWUTS, "CLONE_NEWUTS"},
+		{unix.CLONE_NEWIPC, "CLONE_NEWIPC"},
+		{unix.CLONE_NEWUSER, "CLONE_NEWUSER"},
+		{unix.CLONE_NEWPID, "CLONE_NEWPID"},
+		{unix.CLONE_NEWNET, "CLONE_NEWNET"},
+		{unix.CLONE_UNTRACED, "CLONE_UNTRACED"},
+		{unix.CLONE_NEWTIME, "CLONE_NEWTIME"},
+	}
+)
+
+// optionNames are the option names of setsockopt(2), which mean something only together
+// with their level.
+var optionNames = map[uint32][]value{
+	unix.SOL_SOCKET:   {{unix.SO_BINDTODEVICE, "SO_BINDTODEVICE"}, {unix.SO_BINDTOIFINDEX, "SO_BINDTOIFINDEX"}},
+	unix.IPPROTO_IP:   {{unix.IP_OPTIONS, "IP_OPTIONS"}, {unix.IP_TRANSPARENT, "IP_TRANSPARENT"}},
+	unix.IPPROTO_IPV6: {{unix.IPV6_RTHDR, "IPV6_RTHDR"}, {5, "IPV6_2292RTHDR"}, {unix.IPV6_TRANSPARENT, "IPV6_TRANSPARENT"}},
+	unix.IPPROTO_TCP:  {{unix.TCP_REPAIR, "TCP_REPAIR"}},
+	unix.IPPROTO_SCTP: {
+		{100, "SCTP_SOCKOPT_BINDX_ADD"},
+		{101, "SCTP_SOCKOPT_BINDX_REM"},
+		{107, "SCTP_SOCKOPT_CONNECTX_OLD"},
+		{110, "SCTP_SOCKOPT_CONNECTX"},
+	},
+}
+
+// conditions puts the tests of a row into words, one string an alternative.
+func conditions(row *decode.Row, tests []decode.Test) []string {
+	out := make([]string, 0, len(tests))
+	for i := range tests {
+		out = append(out, condition(row.Name, &tests[i]))
+	}
+	return out
+}
+
+func condition(call string, t *decode.Test) string {
+	var parts []string
+	level := uint32(0)
+	for ; t != nil; t = t.And {
+		w, ok := argWords(call, t.Arg)
+		if !ok {
+			w.arg = fmt.Sprintf("argument %d", t.Arg+1)
+		}
+		switch {
+		case call == "setsockopt" && t.Arg == 1:
+			level = t.Bits
+		case call == "setsockopt" && t.Arg == 2:
+			w = words{"optname", optionNames[level]}
+		}
+		parts = append(parts, comparison(w, t))
+	}
+	return joinDifferences(parts)
+}
+
+func comparison(w words, t *decode.Test) string {
+	switch t.Op {
+	case decode.AnyBit:
+		return w.arg + " has " + spell(w.values, t.Bits, " or ")
+	case decode.NoBit:
+		return w.arg + " has no " + spell(w.values, t.Bits, " or ")
+	case decode.Equal, decode.Masked:
+		return w.arg + " is " + spell(w.values, t.Bits, "|")
+	case decode.NotEqual:
+		return w.arg + " is not " + spell(w.values, t.Bits, "|")
+	case decode.NonNull:
+		return w.arg + " is not NULL"
+	}
+	return "?"
+}
+
+// joinDifferences joins conditions that must all hold, and says "is not A, B or C" once.
+func joinDifferences(parts []string) string {
+	var out []string
+	for i := 0; i < len(parts); i++ {
+		subject, first, ok := strings.Cut(parts[i], " is not ")
+		if !ok {
+			out = append(out, parts[i])
+			continue
+		}
+		all := []string{first}
+		for i+1 < len(parts) {
+			next, ok := strings.CutPrefix(parts[i+1], subject+" is not ")
+			if !ok {
+				break
+			}
+			all = append(all, next)
+			i++
+		}
+		out = append(out, subject+" is not "+list(all, " or "))
+	}
+	return strings.Join(out, " and ")
+}
+
+// spell writes a constant by its name, or a mask by the names of its bits.
+func spell(names []value, v uint32, or string) string {
+	for _, n := range names {
+		if n.bits == v {
+			return n.name
+		}
+	}
+	var out []string
+	for _, n := range names {
+		if bits.OnesCount32(n.bits) == 1 && v&n.bits != 0 {
+			out = append(out, n.name)
+			v &^= n.bits
+		}
+	}
+	if v != 0 || len(out) == 0 {
+		out = append(out, fmt.Sprintf("%#x", v))
+	}
+	return list(out, or)
+}
+
+// list is "A, B or C" for " or ", and A|B|C for "|".
+func list(all []string, or string) string {
+	if len(all) < 2 || or == "|" {
+		return strings.Join(all, or)
+	}
+	return strings.Join(all[:len(all)-1], ", ") + or + all[len(all)-1]
+}
