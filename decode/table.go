@@ -94,7 +94,10 @@ var Rows = []Row{
 	{Name: "fchown", Event: "os.chown", Args: args(fd(Attr), word, word)},
 	{Name: "fsetxattr", Event: "os.setxattr", Args: args(fd(Attr), word, word, word, word)},
 	{Name: "fremovexattr", Event: "os.removexattr", Args: args(fd(Attr), word)},
-	{Name: "ioctl", Event: "fcntl.ioctl", Args: args(fd(Attr), word, word), When: any(equal(1, fsIocSetflags), equal(1, fsIocFssetxattr))},
+	{Name: "ioctl", Event: "fcntl.ioctl", Args: args(fd(Attr), word, word), When: any(
+		equal(1, fsIocSetflags), equal(1, fsIocFssetxattr), equal(1, fsIocSetVersion), equal(1, ext4SetVersion), equal(1, unix.FS_IOC_ENABLE_VERITY),
+		equal(1, unix.FS_IOC_SET_ENCRYPTION_POLICY), equal(1, fatSetAttributes))},
+	{Name: "ioctl", Event: "fcntl.ioctl", Const: machine, When: machineIoctls()},
 	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("terminal", "would put words into the terminal as if they were typed"), When: any(
 		equal(1, unix.TIOCSTI), equal(1, tiocLinux), equal(1, unix.TIOCSETD))},
 	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("dedupe", "compares and merges the contents of files that may not be readable"), When: any(equal(1, unix.FIDEDUPERANGE))},
@@ -104,7 +107,7 @@ var Rows = []Row{
 
 	// Addresses, and sockets that could move without one.
 	{
-		Name: "socket", Event: "socket.__new__", Need: NeedRules, When: any(equal(0, unix.AF_PACKET), both(equal(0, unix.AF_INET), rawType), both(equal(0, unix.AF_INET6), rawType)),
+		Name: "socket", Event: "socket.__new__", Need: NeedRules, When: any(equal(0, unix.AF_PACKET), both(equal(0, unix.AF_INET), rawType), both(equal(0, unix.AF_INET6), rawType), both(equal(0, unix.AF_INET), packetType)),
 		Const: &Answer{Errno: syscall.EPERM, Guard: "raw-sockets", Reason: "raw and packet sockets reach addresses without naming them"},
 	},
 	{
@@ -132,7 +135,7 @@ var Rows = []Row{
 	{Name: "clone", Event: "os.fork", Const: refuse("namespaces", "a namespace of its own would change what every path and address means"), When: []Test{{Arg: 0, Op: AnyBit, Bits: namespaces}}},
 	{Name: "clone", Event: "os.fork", Special: Untrace, When: []Test{{Arg: 0, Op: AnyBit, Bits: unix.CLONE_UNTRACED}}},
 	{Name: "clone3", Const: noSuch("clone3", "its flags lie in memory that another thread can change; libc falls back to clone")},
-	{Name: "unshare", Const: refuse("namespaces", "a namespace of its own would change what every path and address means"), When: []Test{{Arg: 0, Op: AnyBit, Bits: namespaces}}},
+	{Name: "unshare", Const: refuse("namespaces", "a namespace of its own would change what every path and address means"), When: []Test{{Arg: 0, Op: AnyBit, Bits: namespaces | unix.CLONE_NEWTIME}}},
 	{Name: "setns", Const: refuse("namespaces", "another namespace would change what every path and address means")},
 	// Other processes: those of the tree may be reached, no others. Landlock, where it is
 	// active, keeps signals inside as well.
@@ -157,6 +160,7 @@ var Rows = []Row{
 	{Name: "setpriority", Args: args(prioWhich, word, word), When: any(otherThan(0, unix.PRIO_PROCESS), otherThan(1, 0))},
 	{Name: "ioprio_set", Args: args(prioWhich, word, word), When: any(otherThan(0, ioprioProcess), otherThan(1, 0))},
 	{Name: "prctl", Const: refuse("proc", "fakes what /proc tells of a process"), When: any(equal(0, unix.PR_SET_MM))},
+	{Name: "prctl", Const: refuse("proc", "ties the scheduling of another process to its own"), When: any(both(equal(0, unix.PR_SCHED_CORE), otherThan(2, 0)))},
 	{Name: "prctl", Special: Dumpable, Need: NeedBlind, When: any(both(equal(0, unix.PR_SET_DUMPABLE), equal(1, 0)), equal(0, unix.PR_GET_DUMPABLE))},
 	{Name: "seccomp", Const: refuse("listener", "a filter with a listener of its own would overrule ptguard's"), When: []Test{{Arg: 1, Op: AnyBit, Bits: unix.SECCOMP_FILTER_FLAG_NEW_LISTENER}}},
 	{Name: "ptrace", Const: &Answer{
@@ -242,7 +246,34 @@ const (
 	fsIocFssetxattr = 0x401c5820 // linux/fs.h FS_IOC_FSSETXATTR
 	fsIocSetflags   = 0x40086602 // linux/fs.h FS_IOC_SETFLAGS, _IOW('f', 2, long)
 	tiocLinux       = 0x541c     // asm-generic/ioctls.h
+
+	// Attributes of an inode that a descriptor opened for reading may set.
+	fsIocSetVersion  = 0x40087602 // linux/fs.h FS_IOC_SETVERSION
+	ext4SetVersion   = 0x40086604 // linux/ext4.h EXT4_IOC_SETVERSION
+	fatSetAttributes = 0x40047211 // linux/msdos_fs.h FAT_IOCTL_SET_ATTRIBUTES
 )
+
+// machineIoctls are the ioctl(2) commands that change a whole file system, a volume or a
+// network interface through whatever descriptor is at hand. Those of btrfs make and
+// remove names without a path.
+func machineIoctls() []Test {
+	var tests []Test
+	for _, command := range []uint32{
+		0xc0045877, 0xc0045878, 0xc0185879, // linux/fs.h FIFREEZE FITHAW FITRIM
+		0x8004587d, 0x41009432, // FS_IOC_SHUTDOWN FS_IOC_SETFSLABEL
+		0xc038586b,                                 // XFS_IOC_OPEN_BY_HANDLE
+		0x6611, 0x40086610, 0x40086607, 0x40286608, // linux/ext4.h SWAP_BOOT RESIZE_FS GROUP_EXTEND GROUP_ADD
+		// linux/btrfs.h SNAP_CREATE RESIZE ADD_DEV RM_DEV SUBVOL_CREATE SNAP_DESTROY DEFAULT_SUBVOL SNAP_CREATE_V2
+		// SUBVOL_CREATE_V2 SUBVOL_SETFLAGS SET_RECEIVED_SUBVOL SNAP_DESTROY_V2
+		0x50009401, 0x50009403, 0x5000940a, 0x5000940b, 0x5000940e, 0x5000940f, 0x40089413, 0x50009417, 0x50009418, 0x4008941a, 0xc0c89425, 0x5000943f,
+		// linux/sockios.h, netdevice(7): ADDRT DELRT, then SIOCSIF*: FLAGS ADDR DSTADDR BRDADDR NETMASK METRIC MTU NAME
+		// HWADDR, DIFADDR TXQLEN DARP SARP
+		0x890b, 0x890c, 0x8914, 0x8916, 0x8918, 0x891a, 0x891c, 0x891e, 0x8922, 0x8923, 0x8924, 0x8936, 0x8943, 0x8953, 0x8955,
+	} {
+		tests = append(tests, equal(1, command))
+	}
+	return tests
+}
 
 // namespaces are the CLONE_NEW* bits (clone(2), unshare(2)); CLONE_NEWTIME shares its bit
 // with the signal number of clone(2), where it cannot be asked for.
@@ -282,9 +313,11 @@ var (
 	timex       = Arg{Kind: Timex}
 	// readlinkat(2) takes "" for the link that its descriptor is (O_PATH|O_NOFOLLOW).
 	readlinkPath = Arg{Kind: Path, Access: Look, NoLink: true, EmptyOK: true}
-	rawType      = Test{Arg: 1, Op: Masked, Mask: 0xf, Bits: unix.SOCK_RAW}
-	mapFD        = Arg{Kind: MapFD, Access: Map}
-	mapRange     = Arg{Kind: MapRange, Access: Map}
+	// AF_INET with SOCK_PACKET is a packet socket, too (packet(7)).
+	packetType = Test{Arg: 1, Op: Masked, Mask: 0xf, Bits: unix.SOCK_PACKET}
+	rawType    = Test{Arg: 1, Op: Masked, Mask: 0xf, Bits: unix.SOCK_RAW}
+	mapFD      = Arg{Kind: MapFD, Access: Map}
+	mapRange   = Arg{Kind: MapRange, Access: Map}
 	// A new name must not give what the old one does not (POLICY 2).
 	linkSource = Arg{Kind: Path, Access: Read | Write | Attr, Act: ActLinkSource, NoLink: true}
 

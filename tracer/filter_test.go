@@ -132,6 +132,7 @@ func TestFilterArguments(t *testing.T) {
 		{"clone", [6]uint64{unix.CLONE_UNTRACED | junk}, decode.Policy{}, retTrace},
 		{"unshare", [6]uint64{unix.CLONE_FILES}, decode.Policy{}, retAllow},
 		{"unshare", [6]uint64{unix.CLONE_NEWNS | junk}, decode.Policy{}, retTrace},
+		{"unshare", [6]uint64{unix.CLONE_NEWTIME}, decode.Policy{}, retTrace},
 		{"sendto", [6]uint64{3, 1, 2, 0, 0, 0}, decode.Policy{}, retAllow},
 		{"sendto", [6]uint64{3, 1, 2, 0, 0, 16}, decode.Policy{}, retAllow},
 		{"sendto", [6]uint64{3, 1, 2, 0, 1, 0}, decode.Policy{}, retTrace},
@@ -152,6 +153,14 @@ func TestFilterArguments(t *testing.T) {
 		{"ioctl", [6]uint64{0, 0x5412}, decode.Policy{}, retTrace},
 		{"ioctl", [6]uint64{0, 0x5412 | junk}, decode.Policy{}, retTrace},
 		{"ioctl", [6]uint64{0, 0x40086602}, decode.Policy{}, retTrace},
+		{"ioctl", [6]uint64{0, 0x40087602 | junk}, decode.Policy{}, retTrace}, // FS_IOC_SETVERSION
+		{"ioctl", [6]uint64{0, 0x40806685}, decode.Policy{}, retTrace},        // FS_IOC_ENABLE_VERITY
+		{"ioctl", [6]uint64{0, 0x5000940e}, decode.Policy{}, retTrace},        // BTRFS_IOC_SUBVOL_CREATE
+		{"ioctl", [6]uint64{0, 0x40049409}, decode.Policy{}, retAllow},        // FICLONE
+		{"ioctl", [6]uint64{0, 0x8915}, decode.Policy{}, retAllow},            // SIOCGIFADDR
+		{"ioctl", [6]uint64{0, 0x8916}, decode.Policy{}, retTrace},            // SIOCSIFADDR
+		{"prctl", [6]uint64{unix.PR_SCHED_CORE, 1, 0}, decode.Policy{}, retAllow},
+		{"prctl", [6]uint64{unix.PR_SCHED_CORE, 1, 7}, decode.Policy{}, retTrace},
 		{"prctl", [6]uint64{unix.PR_SET_NAME, 0}, decode.Policy{Blind: true}, retAllow},
 		{"prctl", [6]uint64{unix.PR_SET_DUMPABLE, 0}, decode.Policy{Blind: true}, retTrace},
 		{"prctl", [6]uint64{unix.PR_SET_DUMPABLE, 1}, decode.Policy{Blind: true}, retAllow},
