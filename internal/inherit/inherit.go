@@ -96,30 +96,39 @@ func findTable(address uint64) (table [signals + 1]uint64, at int64, err error) 
 	if err != nil {
 		return table, 0, err
 	}
-	data := make([]byte, end-start)
-	if _, err := mem.ReadAt(data, int64(start)); err != nil {
-		return table, 0, err
-	}
+	const (
+		chunk = 256 << 10 // zero-initialised data can be 30 MB, most of it never touched
+		span  = 8 * (signals + 1)
+	)
 	needle := binary.NativeEndian.AppendUint64(nil, address)
+	buffer := make([]byte, chunk+2*span) // a table that starts or ends in the next one is seen whole
 	found := 0
-	for from := 0; ; {
-		i := bytes.Index(data[from:], needle)
-		if i < 0 {
-			break
+	for at0 := start; at0 < end; at0 += chunk {
+		low := max(start, at0-min(at0, span))
+		data := buffer[:min(end, at0+chunk+span)-low]
+		if _, err := mem.ReadAt(data, int64(low)); err != nil {
+			return table, 0, err
 		}
-		hit := from + i
-		from = hit + 1
-		base := hit - 8*planted
-		if hit%8 != 0 || base < 0 || base+8*(signals+1) > len(data) {
-			continue
-		}
-		var candidate [signals + 1]uint64
-		for sig := range candidate {
-			candidate[sig] = binary.NativeEndian.Uint64(data[base+8*sig:])
-		}
-		if plausible(&candidate) {
-			table, at = candidate, int64(start)+int64(hit)
-			found++
+		for from := 0; ; {
+			i := bytes.Index(data[from:], needle)
+			if i < 0 {
+				break
+			}
+			hit := from + i
+			from = hit + 1
+			base := hit - 8*planted
+			where := low + uint64(hit)
+			if where < at0 || where >= at0+chunk || where%8 != 0 || base < 0 || base+span > len(data) {
+				continue
+			}
+			var candidate [signals + 1]uint64
+			for sig := range candidate {
+				candidate[sig] = binary.NativeEndian.Uint64(data[base+8*sig:])
+			}
+			if plausible(&candidate) {
+				table, at = candidate, int64(where)
+				found++
+			}
 		}
 	}
 	if found != 1 {

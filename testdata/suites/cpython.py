@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run CPython's own tests and say of each how it ended.
 
-    python3 cpython.py OUT MODULE[:GLOB]...
+    python3 cpython.py OUT MODULE[:GLOB,...]... [!GLOB]...
 
-One line a test goes to the file OUT: its id, a tab, and ok, skip, fail or error. What
+GLOB is a part of test ids to keep, !GLOB one to leave out. One line a test goes to the file OUT: its id, a tab, and ok, skip, fail or error. What
 the tests print, and the traceback of what failed, goes to standard error. `python -m
 test` prints the same only in prose, and runs failures again.
 """
@@ -61,13 +61,20 @@ def main():
     support.use_resources = ["subprocess", "walltime", "decimal", "cpu"]  # not network: it would leave the machine
     support.verbose = 1
     suite = unittest.TestSuite()
+    without = [a[1:] for a in sys.argv[2:] if a.startswith("!")]
     for arg in sys.argv[2:]:
+        if arg.startswith("!"):
+            continue
         name, _, glob = arg.partition(":")
-        module = importlib.import_module("test." + name)
+        try:
+            module = importlib.import_module("test." + name)
+        except unittest.SkipTest as e:  # ResourceDenied too
+            out.write("test.%s\tskip %s\n" % (name, e))
+            continue
         tests = list(flat(unittest.defaultTestLoader.loadTestsFromModule(module)))
         if glob:
             tests = [t for t in tests if any(fnmatch.fnmatch(t.id(), "*" + g + "*") for g in glob.split(","))]
-        suite.addTests(tests)
+        suite.addTests(t for t in tests if not any(fnmatch.fnmatch(t.id(), "*" + g + "*") for g in without))
     os.makedirs("cwd", exist_ok=True)
     os.chdir("cwd")
     unittest.TextTestRunner(stream=sys.stderr, verbosity=2, resultclass=Result).run(suite)
