@@ -20,6 +20,9 @@ const (
 	liveKinds    = 20       // kinds of refusal that get a line
 	liveDistinct = 1 << 16  // kinds told apart for the summary
 	liveBytes    = 64 << 10 // lines that wait for a slow terminal
+
+	// livePatience is how long a run waits in all for its lines to be written.
+	livePatience = 200 * time.Millisecond
 )
 
 // Log is where the live lines go: standard error, or what --log names.
@@ -68,8 +71,10 @@ type LiveOptions struct {
 
 // Live tells people what was refused: a line for each new kind of refusal while the run
 // goes on, a summary at its end. Every line begins with "ptguard:"; without a refusal or
-// a warning there is none. No method waits for the writer: lines that a stuck terminal
-// does not take are dropped. A nil writer makes it count only (--quiet).
+// a warning there is none. A refusal is written before the program hears of it, so that
+// what the program says of it follows; but a stuck terminal holds the run for no longer
+// than livePatience in all, and lines that it does not take are dropped. A nil writer
+// makes it count only (--quiet).
 type Live struct {
 	w    io.Writer
 	opts LiveOptions
@@ -79,7 +84,9 @@ type Live struct {
 	kinds    map[uint64]struct{}
 	total    uint64
 	printed  int
-	lastHint string
+	lastHint string // the whole line
+	lastWhy  string // its first part
+	patience time.Duration
 
 	queue   []string
 	waiting int           // bytes in queue
@@ -90,38 +97,75 @@ type Live struct {
 
 // NewLive returns a Live on w, which gets one Write a line.
 func NewLive(w io.Writer, opts LiveOptions) *Live {
-	return &Live{w: w, opts: opts, seed: maphash.MakeSeed(), kinds: make(map[uint64]struct{})}
+	return &Live{w: w, opts: opts, seed: maphash.MakeSeed(), kinds: make(map[uint64]struct{}), patience: livePatience}
 }
 
 // Refused tells of one refusal, if it is of a new kind: another verdict, access, object,
-// rule or program than before.
+// rule or program than before. Objects that one flag would allow are one: a tool's cache
+// is refused file by file.
 func (l *Live) Refused(r *Record) {
+	if !l.refusedNew(r) {
+		return
+	}
+	begin := time.Now()
+	l.mu.Lock()
+	patience := l.patience
+	l.mu.Unlock()
+	if patience <= 0 {
+		return
+	}
+	l.Flush(patience)
+	l.mu.Lock()
+	l.patience -= time.Since(begin)
+	l.mu.Unlock()
+}
+
+// refusedNew queues the lines of a refusal and tells whether there are any.
+func (l *Live) refusedNew(r *Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total += max(r.Count, 1)
 	kind := l.kindOf(r)
 	if _, known := l.kinds[kind]; known || len(l.kinds) >= liveDistinct {
-		return
+		return false
 	}
 	l.kinds[kind] = struct{}{}
 	switch {
 	case l.printed < liveKinds:
 		l.printed++
 		l.print(l.refusal(r))
-		if h := hint(r); h != "" && h != l.lastHint {
-			l.lastHint = h
-			l.print("ptguard: hint    " + h)
-		}
+		l.printHint(r)
 	case l.printed == liveKinds:
 		l.printed++
 		l.print("ptguard: further denials are counted only")
+	default:
+		return false
 	}
+	return true
+}
+
+// printHint prints the second line, but not what the one before it said already.
+func (l *Live) printHint(r *Record) {
+	h, why := hint(r.Hint, r.Fix), r.Hint
+	if h == "" || h == l.lastHint {
+		return
+	}
+	l.lastHint = h
+	if r.Fix != "" && why == l.lastWhy {
+		h = hint("", r.Fix)
+	}
+	l.lastWhy = why
+	l.print("ptguard: hint    " + h)
 }
 
 func (l *Live) kindOf(r *Record) uint64 {
 	var h maphash.Hash
 	h.SetSeed(l.seed)
-	for _, s := range []string{r.Verdict, r.Exe, r.Rule, anyProcess(r.Resolved), r.Addr, strconv.Itoa(r.Port)} {
+	object, access := anyProcess(r.Resolved), r.Access
+	if strings.HasPrefix(r.Fix, "--write ") {
+		object, access = r.Fix, nil
+	}
+	for _, s := range []string{r.Verdict, r.Exe, r.Rule, object, r.Addr, strconv.Itoa(r.Port)} {
 		_, _ = h.WriteString(s)
 		_ = h.WriteByte(0)
 	}
@@ -131,7 +175,7 @@ func (l *Live) kindOf(r *Record) uint64 {
 	if r.Resolved == "" && r.Path == "" && r.Addr == "" {
 		_, _ = h.WriteString(r.Syscall) // refused by number: there is no object
 	}
-	for _, a := range r.Access {
+	for _, a := range access {
 		_ = h.WriteByte(0)
 		_, _ = h.WriteString(a)
 	}
@@ -286,14 +330,14 @@ func (l *Live) refusal(r *Record) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// hint makes the text of the second line from r's hint and fix.
-func hint(r *Record) string {
-	text := strings.TrimRight(r.Hint, ". ")
-	if r.Fix != "" {
+// hint makes the text of the second line from a record's hint and fix.
+func hint(why, fix string) string {
+	text := strings.TrimRight(why, ". ")
+	if fix != "" {
 		if text != "" {
 			text += ".  "
 		}
-		text += "allow with: " + r.Fix
+		text += "allow with: " + fix
 	}
 	return EscapeText(text)
 }

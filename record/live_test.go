@@ -94,6 +94,62 @@ func TestLiveKinds(t *testing.T) {
 		"ptguard: 7 denials (8 times), run 1 min 1 s, 2 records lost, details: run with --trace FILE")
 }
 
+// What one flag would allow is one kind, and a hint does not repeat the one before.
+func TestLiveFolder(t *testing.T) {
+	cached := func(access, name string) *Record {
+		r := denial("/home/me/.cache/go-build/" + name)
+		r.Access, r.Fix = []string{access}, "--write ~/.cache/go-build"
+		return r
+	}
+	got := show(t, LiveOptions{}, func(l *Live) {
+		l.Refused(denial("/etc/hosts"))
+		l.Refused(cached("write", "f7/a"))
+		l.Refused(cached("create", "f8/b"))
+		l.Refused(&Record{Verdict: "deny", Access: []string{"write"}, Resolved: "/x", PID: 1, Comm: "sh", Syscall: "openat", Hint: "other", Fix: "--write /x"})
+		l.Summary(time.Second, 0)
+	})
+	same(t, got,
+		"ptguard: denied  write /etc/hosts   python3[4242] openat   outside the writable roots",
+		"ptguard: hint    writable here: /home/me/app, /tmp.  allow with: --write /etc/hosts",
+		"ptguard: denied  write /home/me/.cache/go-build/f7/a   python3[4242] openat   outside the writable roots",
+		"ptguard: hint    allow with: --write ~/.cache/go-build",
+		"ptguard: denied  write /x   sh[1] openat",
+		"ptguard: hint    other.  allow with: --write /x",
+		"ptguard: 3 denials (4 times), run 1.0 s, details: run with --trace FILE")
+}
+
+// The lines of a refusal are out before the program hears of it, and so before what it
+// says of it; a terminal that takes nothing holds the run only for so long.
+func TestLiveFirst(t *testing.T) {
+	var w lines
+	l := NewLive(&w, LiveOptions{})
+	l.patience = time.Minute
+	l.Refused(denial("/x"))
+	w.mu.Lock()
+	n := len(w.list)
+	w.mu.Unlock()
+	if n != 2 {
+		t.Errorf("%d lines are out when Refused returns", n)
+	}
+	block := make(chan struct{})
+	defer close(block)
+	l = NewLive(stuck(block), LiveOptions{})
+	begin := time.Now()
+	for i := range 15 {
+		l.Refused(denial(fmt.Sprint("/", i)))
+	}
+	if took := time.Since(begin); took < livePatience || took > 30*time.Second {
+		t.Errorf("a stuck writer held 15 refusals for %v", took)
+	}
+}
+
+type stuck chan struct{}
+
+func (s stuck) Write(b []byte) (int, error) {
+	<-s
+	return len(b), nil
+}
+
 func TestLiveCap(t *testing.T) {
 	got := show(t, LiveOptions{Trace: "-"}, func(l *Live) {
 		for i := range 100 {
