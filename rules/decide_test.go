@@ -503,10 +503,19 @@ func TestExplain(t *testing.T) {
 		{"mkdir ~/.npm/_cacache/tmp", "outside the writable roots", "writable here", "--write ~/.npm"},
 		{"create ~/.cache/pip/x/y", "", "", "--write ~/.cache/pip"},
 		{"read ~/.ssh/id_rsa", "private keys", "only a rule that names ~/.ssh", "--read ~/.ssh/id_rsa"},
-		{"connect 10.0.0.1:443", "no net.connect rule", "connectable here: 127.0.0.0/8:*", "--connect 10.0.0.1:443"},
-		{"connect unix /run/docker.sock", "container engine", "", "--connect 'unix /run/docker.sock'"},
-		{"connect unix @x", "abstract", "", "--connect 'unix @x'"},
-		{"bind 0.0.0.0:8000", "every interface", "--bind '*:8000', or listen on 127.0.0.1", "--bind '*:8000'"},
+		{"connect 10.0.0.1:443", "no net.connect rule", "connectable here: 127.0.0.0/8:*", "--connect @preset --connect 10.0.0.1:443"},
+		{"connect udp 10.0.0.2:53", "no net.connect rule", "", "--connect @preset --connect 10.0.0.2:53"},
+		{"connect udp 10.0.0.53:53", "no net.connect rule", "", "--connect @preset --connect @dns"},
+		{"mkdir ~/.cache", "", "", "--write ~/.cache"},
+		{"create ~/go/pkg/mod/cache/x", "", "", "--write ~/go/pkg"},
+		{"create ~/notes/x", "", "", "--write ~/notes/x"},
+		{"create ~/.local/share/uv/x", "", "", "--write ~/.local/share/uv"},
+		{"rename-target /opt/a/b", "", "", "--write /opt/a"},
+		{"symlink ~/.cache/x", "", "", "--write ~/.cache"},
+		{"create /opt/lib/__pycache__/x.pyc.1234", "", "", "--write /opt/lib/__pycache__"},
+		{"connect unix /run/docker.sock", "container engine", "", "--connect @preset --connect 'unix /run/docker.sock'"},
+		{"connect unix @x", "abstract", "", "--connect @preset --connect 'unix @x'"},
+		{"bind 0.0.0.0:8000", "every interface", "listen on 127.0.0.1 instead", "--bind @preset --bind '*:8000'"},
 		{"write /etc/it's*", "", "", `--write '/etc/it'\''s\*'`},
 		{"rename-target /srv/w", "may take the name of a writable root", "", ""},
 	} {
@@ -518,6 +527,12 @@ func TestExplain(t *testing.T) {
 		}
 		if strings.HasSuffix(e.Reason, ".") || strings.Contains(e.Reason, "\n") {
 			t.Errorf("%s: reason %q", c.act, e.Reason)
+		}
+	}
+	for _, text := range []string{"rename-target ~/x", "rename-target ~/.bashrc", "rename-target /srv/w"} {
+		r := act(t, text)
+		if e := p.Explain(r, p.Decide(r)); e.Fix != "" && e.Fix != "--write /srv" {
+			t.Errorf("%s: %q does not help", text, e.Fix)
 		}
 	}
 	p = compile(t, nil, "exec: { allow: [ /usr/bin/ls ] }", FlagValues{Deny: []string{"/opt"}})
@@ -559,7 +574,7 @@ func TestFixesWork(t *testing.T) {
 		"write /etc/hosts", "create ~/.npm/x/y", "mkdir ~/.npm/a", "read ~/.ssh/id_rsa", "write ~/.bashrc", "read ~/.cargo/credentials.toml",
 		"connect 10.0.0.1:443", "connect tcp 10.0.0.1:443", "connect [2001:db8::1]:443", "bind 0.0.0.0:80", "bind [::]:80", "bind 10.0.0.1:80",
 		"connect unix /run/docker.sock", "connect unix /run/app.sock", "connect unix @x*y", "connect unix /tmp/tmux-1/x", "write .git/hooks/x",
-		"write /srv/a{b}$c", "connect unix @/tmp/.X11-unix/X0",
+		"write /srv/a{b}$c", "rename-target /opt/a/b", "symlink /opt/a/b", "connect unix @/tmp/.X11-unix/X0",
 	} {
 		for _, preset := range []string{"permissive", "strict"} {
 			p := compile(t, []string{preset}, "", FlagValues{})
@@ -570,28 +585,78 @@ func TestFixesWork(t *testing.T) {
 				continue
 			}
 			e := p.Explain(r, d)
-			flag, value, _ := strings.Cut(e.Fix, " ")
-			if strings.HasPrefix(value, "'") {
-				value = strings.ReplaceAll(value[1:len(value)-1], `'\''`, "'")
-			}
-			var f FlagValues
-			switch flag {
-			case "--write":
-				f.Write = []string{value}
-			case "--read":
-				f.Read = []string{value}
-			case "--connect":
-				f.Connect = []string{value}
-			case "--bind":
-				f.Bind = []string{value}
-			default:
-				t.Fatalf("%s: fix %q", text, e.Fix)
-			}
+			f := fixFlags(t, e.Fix)
 			p = compile(t, []string{preset}, "", f)
 			if d := p.Decide(r); d.Refused() {
 				t.Errorf("%s under %s: with %s still %s by %s", text, preset, e.Fix, d.Verdict, d.Rule.Pos)
 			}
 		}
+	}
+}
+
+// fixFlags reads what Explain tells people to paste.
+func fixFlags(t *testing.T, fix string) (f FlagValues) {
+	t.Helper()
+	for option := range strings.SplitSeq(strings.TrimPrefix(fix, "--"), " --") {
+		flag, value, _ := strings.Cut(option, " ")
+		if strings.HasPrefix(value, "'") {
+			value = strings.ReplaceAll(value[1:len(value)-1], `'\''`, "'")
+		}
+		switch flag {
+		case "write":
+			f.Write = append(f.Write, value)
+		case "read":
+			f.Read = append(f.Read, value)
+		case "connect":
+			f.Connect = append(f.Connect, value)
+		case "bind":
+			f.Bind = append(f.Bind, value)
+		default:
+			t.Fatalf("fix %q", fix)
+		}
+	}
+	return f
+}
+
+// A tool that makes a shared folder wants one beneath it; its name tells which. With the
+// fix, the folder above may be made too.
+func TestFixByProgram(t *testing.T) {
+	for _, c := range []struct{ comm, act, fix string }{
+		{"go", "mkdir ~/.cache", "--write ~/.cache/go-build"},
+		{"go", "mkdir ~/.config", "--write ~/.config/go"},
+		{"go", "mkdir ~/go", "--write ~/go/pkg"},
+		{"pip", "mkdir ~/.cache", "--write ~/.cache/pip"},
+		{"sh", "mkdir ~/.cache", "--write ~/.cache"},
+		{"sh", "mkdir ~/go", "--write ~/go"},
+	} {
+		p := compile(t, nil, "", FlagValues{})
+		r := act(t, c.act)
+		r.Comm = c.comm
+		e := p.Explain(r, p.Decide(r))
+		if e.Fix != c.fix {
+			t.Errorf("%s: %s: %q, want %q", c.comm, c.act, e.Fix, c.fix)
+			continue
+		}
+		p = compile(t, nil, "", fixFlags(t, e.Fix))
+		if d := p.Decide(r); d.Refused() {
+			t.Errorf("%s: %s: with %s still %s by %s", c.comm, c.act, e.Fix, d.Verdict, d.Rule.Pos)
+		}
+	}
+}
+
+// A rule of one's own replaces the preset's addresses: the fix keeps them, and does not
+// bring back what was replaced.
+func TestFixKeepsAddresses(t *testing.T) {
+	remote, local := act(t, "connect 10.0.0.1:443"), act(t, "connect 127.0.0.1:80")
+	p := compile(t, nil, "", FlagValues{})
+	f := fixFlags(t, p.Explain(remote, p.Decide(remote)).Fix)
+	p = compile(t, nil, "", f)
+	if p.Decide(remote).Refused() || p.Decide(local).Refused() {
+		t.Errorf("with %v: %s, %s", f.Connect, p.Decide(remote).Verdict, p.Decide(local).Verdict)
+	}
+	p = compile(t, nil, "", FlagValues{Connect: []string{"10.0.0.2:443"}})
+	if e := p.Explain(local, p.Decide(local)); e.Fix != "--connect 127.0.0.1:80" {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -5,6 +5,7 @@ package rules
 import (
 	"fmt"
 	"net/netip"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -79,7 +80,8 @@ func (p *Policy) why(r *Request, d Decision) (reason, hint string) {
 		if net {
 			reason = "the socket lies outside the writable roots and no net rule names it"
 		} else if p.rootItself(&r.File) {
-			reason = "nothing but a directory made by mkdir may take the name of a writable root"
+			return "nothing but a directory made by mkdir may take the name of a writable root",
+				"another object may take it only where the folder above is writable; or change the file in place"
 		}
 		return reason, "writable here: " + strings.Join(p.hintRoots(), ", ")
 	case r.File.isDevice():
@@ -110,26 +112,30 @@ func (p *Policy) whyAddress(r *Request) (reason, hint string) {
 	if r.Access&decode.Bind != 0 {
 		if ip := plainIP(r.Addr.IP); ip.IsValid() && ip.IsUnspecified() {
 			return fmt.Sprintf("%s means every interface, and no net.bind rule names it", ip),
-				fmt.Sprintf("bind it with --bind '*:%d', or listen on 127.0.0.1", r.Addr.Port)
+				"listen on 127.0.0.1 instead, or name every interface"
 		}
-		return "no net.bind rule covers this address", p.addressHint("bindable", "--bind", decode.Bind)
+		return "no net.bind rule covers this address", p.addressHint("bindable", decode.Bind)
 	}
 	if r.Addr.Abstract != "" {
-		return "the abstract socket was not made by this tree and no net.connect rule names it", p.addressHint("connectable", "--connect", decode.Connect)
+		return "the abstract socket was not made by this tree and no net.connect rule names it", p.addressHint("connectable", decode.Connect)
 	}
-	return "no net.connect rule covers this address", p.addressHint("connectable", "--connect", decode.Connect)
+	return "no net.connect rule covers this address", p.addressHint("connectable", decode.Connect)
 }
 
 // addressHint lists what may be used, and says that a first rule of one's own replaces
 // the preset's.
-func (p *Policy) addressHint(word, flag string, access decode.Access) string {
+func (p *Policy) addressHint(word string, access decode.Access) string {
 	hint := word + " here: " + p.addresses(access)
-	for i := range p.net {
-		if p.net[i].role == roleBaseAllow && p.net[i].access&access != 0 {
-			return hint + fmt.Sprintf(" (a rule of your own replaces these; %s @preset keeps them)", flag)
-		}
+	if p.presetAddresses(access) {
+		hint += " (a rule of your own replaces these; @preset keeps them)"
 	}
 	return hint
+}
+
+// presetAddresses tells whether the preset's net.connect or net.bind still holds: a first
+// rule of one's own would replace it.
+func (p *Policy) presetAddresses(access decode.Access) bool {
+	return slices.ContainsFunc(p.net, func(n netRule) bool { return n.role == roleBaseAllow && n.access&access != 0 })
 }
 
 // addresses lists the net rules that allow.
@@ -183,20 +189,49 @@ func (p *Policy) fix(r *Request, d Decision) string {
 		return ""
 	case rule.Layer == LayerPreset:
 		// What was refused may lie beneath a rename or a glob: name the object.
-		if d.Access&decode.Change != 0 {
-			return "--write " + quote(p.tilde(file))
+		switch {
+		case d.Access&decode.Change == 0:
+			return "--read " + quote(p.tilde(file))
+		case takesName(r):
+			return ""
 		}
-		return "--read " + quote(p.tilde(file))
+		return "--write " + quote(p.tilde(file))
 	case d.Access&decode.Change != 0:
-		return "--write " + quote(p.tilde(p.cacheFolder(file)))
+		return p.fixWrite(r)
 	}
 	return "--read " + quote(p.tilde(file))
 }
 
+// fixWrite is the smallest folder or file that makes the act work.
+func (p *Policy) fixWrite(r *Request) string {
+	grant := p.toolFolder(r.File.Path, r.Comm)
+	if grant == r.File.Path && takesName(r) {
+		// The rule for a name does not let another object take it.
+		grant = path.Dir(grant)
+		if grant == "/" || slices.ContainsFunc(p.homes, func(home string) bool { return contains(grant, home) }) {
+			return ""
+		}
+	}
+	return "--write " + quote(p.tilde(grant))
+}
+
+// takesName tells whether the act puts another object in the place of a name, which only
+// a rule for the folder above allows.
+func takesName(r *Request) bool {
+	switch r.Act {
+	case ActSymlink, ActLinkTarget, ActRenameTarget, ActExchange, ActMknod:
+		return true
+	}
+	return false
+}
+
 func (p *Policy) fixAddress(r *Request) string {
-	flag := "--connect "
+	flag, access := "--connect ", decode.Connect
 	if r.Access&decode.Bind != 0 {
-		flag = "--bind "
+		flag, access = "--bind ", decode.Bind
+	}
+	if p.presetAddresses(access) {
+		flag += "@preset " + flag
 	}
 	s := &r.Addr
 	switch {
@@ -213,29 +248,11 @@ func (p *Policy) fixAddress(r *Request) string {
 	}
 	if r.Access&decode.Connect != 0 {
 		ip = connectIP(ip)
+		if s.Port == 53 && slices.Contains(p.machine.Nameservers, ip) {
+			return flag + "@dns"
+		}
 	}
 	return flag + quote(netip.AddrPortFrom(ip, s.Port).String())
-}
-
-// cacheFolder widens a path in a tool's folder beneath home to that folder (~/.npm,
-// ~/.cache/pip): a cache is refused file by file, and granting one file helps nobody.
-func (p *Policy) cacheFolder(path string) string {
-	home := p.home(path)
-	if home == "" {
-		return path
-	}
-	parts := strings.Split(strings.Trim(path[len(home):], "/"), "/")
-	keep := 1
-	switch parts[0] {
-	case ".cache", ".config":
-		keep = 2
-	case ".local":
-		keep = 3
-	}
-	if !strings.HasPrefix(parts[0], ".") || len(parts) <= keep {
-		return path
-	}
-	return strings.TrimSuffix(home, "/") + "/" + strings.Join(parts[:keep], "/")
 }
 
 // home gives the home that a path lies beneath, "" if none.

@@ -37,6 +37,8 @@ type Request struct {
 	First bool
 	// Act tells the acts apart for which the access alone does not decide.
 	Act Act
+	// Comm is the name of the program that acts. No decision looks at it: hints do.
+	Comm string
 	// NodeType is the S_IFMT part of the mode of mknod; 0 for every other act.
 	NodeType uint32
 }

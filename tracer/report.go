@@ -95,6 +95,7 @@ func (l *loop) requestRecord(s stopped, kind record.Kind, o *decode.Object, q *r
 	if d.Refused() {
 		r.Errno = unix.ErrnoName(d.Errno)
 	}
+	q.Comm = r.Comm
 	e := l.cfg.Policy.Explain(q, d)
 	r.Rule, r.Layer, r.Reason, r.Hint, r.Fix = e.Rule, e.Layer, e.Reason, e.Hint, e.Fix
 	return r
@@ -111,8 +112,8 @@ func (l *loop) newRecord(s stopped, kind record.Kind) *record.Record {
 
 // put writes a refusal and then, never before, lets the refused task go on.
 func (l *loop) put(s stopped, r *record.Record, errno syscall.Errno, quiet bool) {
-	l.stats.Denials++
 	if !quiet {
+		l.stats.Denials++
 		l.cfg.Live.Refused(r)
 	}
 	written := l.cfg.Sink.Put(r, func(error) {
