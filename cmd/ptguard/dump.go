@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -61,17 +62,22 @@ func (c *dumpCmd) dump(in io.Reader, out, errs io.Writer, width int, now time.Ti
 	}
 	show := c.renderer(out, width)
 	bad, good := 0, 0
+	var warnings strings.Builder // of lines before the first record: a file without any is told in one line
 	for {
 		rec, err := r.Next()
 		var skipped *record.LineError
 		switch {
 		case errors.As(err, &skipped):
 			if bad++; bad <= badLinesShown {
-				_, _ = fmt.Fprintf(errs, "ptguard: warning: %s: %s; skipped\n", name, record.EscapeText(skipped.Error()))
+				w := io.Writer(&warnings)
+				if good > 0 {
+					w = errs
+				}
+				_, _ = fmt.Fprintf(w, "ptguard: warning: %s: %s; skipped\n", name, record.EscapeText(skipped.Error()))
 			}
 			continue
 		case errors.Is(err, io.EOF):
-			if bad > badLinesShown {
+			if bad > badLinesShown && good > 0 {
 				_, _ = fmt.Fprintf(errs, "ptguard: warning: %s: %d bad lines skipped in all\n", name, bad)
 			}
 			if err := show.Close(); err != nil {
@@ -84,7 +90,9 @@ func (c *dumpCmd) dump(in io.Reader, out, errs io.Writer, width int, now time.Ti
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, errors.Join(err, show.Close()))
 		}
-		good++
+		if good++; good == 1 {
+			_, _ = io.WriteString(errs, warnings.String())
+		}
 		if filter.Match(rec) {
 			if err := show.Add(rec, r.Raw()); err != nil {
 				return fmt.Errorf("write: %w", err)

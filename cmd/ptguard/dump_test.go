@@ -81,9 +81,15 @@ func TestDumpErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.arg, err, c.want)
 		}
 	}
+	for _, in := range []string{strings.Repeat("x\n", 999) + dumpTrace, dumpTrace + strings.Repeat("x\n", 1000)} {
+		_, errs, err := runDump(t, in, "--format=jsonl")
+		if n := strings.Count(errs, "\n"); n != 11 || err != nil || !strings.Contains(errs, "1000 bad lines skipped in all") {
+			t.Errorf("%d lines of warnings, %v\n%s", n, err, errs)
+		}
+	}
 	_, errs, err := runDump(t, strings.Repeat("x\n", 1000), "--format=jsonl")
-	if n := strings.Count(errs, "\n"); n != 11 || err == nil || !strings.Contains(errs, "1000 bad lines skipped in all") {
-		t.Errorf("%d lines of warnings, %v\n%s", n, err, errs)
+	if errs != "" || err == nil || !strings.Contains(err.Error(), "none of its 1000 lines is a record") {
+		t.Errorf("no trace at all: %v\n%s", err, errs)
 	}
 	missing := filepath.Join(t.TempDir(), "no\nsuch")
 	if err := (&dumpCmd{File: missing}).Run(); !errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "\n") {

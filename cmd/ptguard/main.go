@@ -40,12 +40,16 @@ func main() {
 func run(args []string) int {
 	var c cli
 	exit := -1
+	if len(args) > 0 && alias[args[0]] != "" {
+		args = append([]string{alias[args[0]]}, args[1:]...)
+	}
 	parser, err := kong.New(&c,
 		kong.Name("ptguard"),
 		kong.Description("An audit hook for any program: run it guarded, see and refuse what its whole process tree touches."),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: false, WrapUpperBound: 100}),
 		kong.ExplicitGroups(runGroups),
+		kong.Help(help),
 		kong.Exit(func(code int) { exit = code; panic(exitNow{}) }),
 	)
 	if err != nil {
@@ -56,8 +60,7 @@ func run(args []string) int {
 	case ctx == nil && err == nil:
 		return code // --help
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "ptguard: error: %v\nptguard: hint: see ptguard --help, or ptguard run --help\n", err)
-		return exitFailed
+		return fail(usageError(err, args))
 	}
 	if err := ctx.Run(); err != nil {
 		return fail(err)

@@ -19,19 +19,19 @@ const maxPolicy = 1 << 20
 type policyFlags struct {
 	Policy []string `short:"p" placeholder:"FILE" sep:"none" group:"policy" help:"Policy file (repeatable; default $$PTGUARD_POLICY, else none)."`
 	Preset []string `placeholder:"NAME" group:"policy" help:"Preset to start from: permissive, strict or open (repeatable; default what the files extend, else permissive)."`
-	Mode   string   `placeholder:"MODE" group:"policy" help:"strict, permissive or open (default that of the preset)."`
+	Mode   string   `placeholder:"MODE" group:"policy" help:"What holds where no rule decides: strict, permissive or open (default that of the preset)."`
 	Work   string   `placeholder:"DIR" group:"files" help:"Work folder: readable and writable (default the current directory)."`
 	Read   []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading P and all beneath (repeatable; default none)."`
 	Write  []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading and writing P and all beneath (repeatable; default none)."`
 	Deny   []string `placeholder:"P" sep:"none" group:"files" help:"Refuse P and all beneath with EPERM, before every allow (repeatable; default none)."`
-	Hide   []string `placeholder:"P" sep:"none" group:"files" help:"Let P seem absent; this version: for opening and executing (repeatable; default none)."`
+	Hide   []string `placeholder:"P" sep:"none" group:"files" help:"Let P and all beneath seem absent (repeatable; default none)."`
 
 	AllowExec []string `placeholder:"G" sep:"none" group:"programs" help:"Only these programs may be executed (repeatable; default all that may be read)."`
 	DenyExec  []string `placeholder:"G" sep:"none" group:"programs" help:"Programs that may not be executed, by path, glob or NAME (repeatable; default none)."`
 	NoExec    bool     `group:"programs" help:"Nothing may be executed after CMD (default off)."`
 
-	Connect []string `placeholder:"A" sep:"none" group:"network" help:"Allow connecting to A: [tcp|udp] HOST:PORT, unix PATH, unix @NAME, @dns, @tree; replaces the preset's (repeatable; default loopback)."`
-	Bind    []string `placeholder:"A" sep:"none" group:"network" help:"Allow binding A; replaces the preset's (repeatable; default loopback)."`
+	Connect []string `placeholder:"A" sep:"none" group:"network" help:"Allow connecting to A: [tcp|udp] HOST:PORT, unix PATH, unix @NAME, @dns or @tree; the first replaces the preset's list, @preset keeps it (repeatable; default loopback)."`
+	Bind    []string `placeholder:"A" sep:"none" group:"network" help:"Allow binding A; the first replaces the preset's list, @preset keeps it (repeatable; default loopback)."`
 	DenyNet []string `placeholder:"A" sep:"none" group:"network" help:"Refuse an address, before every allow (repeatable; default none)."`
 
 	Env     []string `placeholder:"NAME[=VALUE]" sep:"none" group:"process" help:"Pass or set a variable (repeatable; default all in permissive, a short list in strict)."`
@@ -143,6 +143,10 @@ func (c *checkCmd) check(name string) error {
 	for _, lifted := range p.Lifted() {
 		fmt.Println("note: lifts " + lifted)
 	}
-	fmt.Printf("%s: ok, mode %s, %d rules, %d warnings\n", record.Escape(name), p.Mode(), len(p.Lines()), len(warnings))
+	plural := "s"
+	if len(warnings) == 1 {
+		plural = ""
+	}
+	fmt.Printf("%s: ok, mode %s, %d rules, %d warning%s\n", record.Escape(name), p.Mode(), len(p.Lines()), len(warnings), plural)
 	return nil
 }

@@ -20,25 +20,25 @@ import (
 
 // runGroups are the headings of "ptguard run --help".
 var runGroups = []kong.Group{
-	{Key: "policy", Title: "Policy"},
-	{Key: "files", Title: "Files"},
-	{Key: "programs", Title: "Programs"},
-	{Key: "network", Title: "Network"},
-	{Key: "records", Title: "Records"},
-	{Key: "process", Title: "Process"},
+	{Key: "policy", Title: "Policy:"},
+	{Key: "files", Title: "Files:"},
+	{Key: "programs", Title: "Programs:"},
+	{Key: "network", Title: "Network:"},
+	{Key: "records", Title: "Records:"},
+	{Key: "process", Title: "Process:"},
 }
 
 // runCmd is "ptguard run [flags] [--] CMD [ARG…]".
 type runCmd struct {
 	policyFlags
 
-	KeepFD       []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1, 2)."`
-	Timeout      time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, exit 124 (default none)."`
+	KeepFD       []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1 and 2)."`
+	Timeout      time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, such as 90s or 5m, and exit 124 (default none)."`
 	Wait         string        `enum:"all,leader" default:"all" group:"process" help:"Wait for the whole tree, or kill what remains when CMD ends: all or leader (default ${default})."`
 	AllowSetuid  bool          `group:"process" help:"Let set-uid programs work, when run as root (default off: no_new_privs)."`
 	FailOnDenial bool          `group:"process" help:"Exit 120 where it would be 0 if anything was refused (default off)."`
 
-	Trace      string `placeholder:"FILE|fd:N|-" group:"records" help:"Write the trace there (default none)."`
+	Trace      string `placeholder:"FILE|fd:N|-" group:"records" help:"Write the trace there, for ptguard dump; - is standard error (default none)."`
 	TraceLevel string `enum:"denials,decisions,all" default:"denials" group:"records" help:"What goes into the trace: denials, decisions or all (default ${default})."`
 	Log        string `placeholder:"FILE|fd:N|none" env:"PTGUARD_LOG" group:"records" help:"Where the live lines go (default standard error)."`
 	Quiet      bool   `short:"q" group:"records" help:"No live lines, no summary (default off)."`
@@ -86,12 +86,20 @@ func commandOf(args []string, n int) ([]string, error) {
 	if n > 0 && command[0] == "--" {
 		command = command[1:]
 	} else if n > 0 && strings.HasPrefix(command[0], "-") && args[at-1] != "--" {
-		return nil, fmt.Errorf("unknown flag %s (see ptguard run --help; a program of that name goes after --)", record.Escape(command[0]))
+		return nil, unknownFlag(command[0])
 	}
 	if len(command) == 0 {
-		return nil, errors.New("run: which program? usage: ptguard run [flags] [--] CMD [ARG…]")
+		return nil, errNoProgram
 	}
 	return command, nil
+}
+
+func unknownFlag(word string) error {
+	name, _, _ := strings.Cut(word, "=")
+	if likely := nearest(name, runFlagNames()); likely != "" {
+		return fmt.Errorf("unknown flag %s (did you mean %s? a program of that name goes after --)", record.Escape(word), likely)
+	}
+	return fmt.Errorf("unknown flag %s (see ptguard run --help; a program of that name goes after --)", record.Escape(word))
 }
 
 // guarded is a run that is ready to start.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"ptguard/record"
+)
+
+// alias are words that people type for a command by custom.
+var alias = map[string]string{"--version": "version", "-V": "version", "help": "--help"}
+
+// runUsage is the first line of "ptguard run --help": the parser would put the flags last,
+// where they would be the program's.
+const runUsage = "ptguard run [flags] [--] CMD [ARG…]"
+
+var errNoProgram = errors.New("run: which program? usage: " + runUsage)
+
+// help prints the parser's help with the usage line of run put right.
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if node := ctx.Selected(); node != nil && node.Name == "run" {
+		if _, err := fmt.Fprintf(ctx.Stdout, "Usage: %s\n\n%s\n", runUsage, node.Help); err != nil {
+			return err
+		}
+		options.NoAppSummary, options.Summary = true, false
+		var text strings.Builder
+		stdout := ctx.Stdout
+		ctx.Stdout = &text
+		err := kong.DefaultHelpPrinter(options, ctx)
+		ctx.Stdout = stdout
+		if at := strings.Index(text.String(), "\nArguments:"); err == nil && at >= 0 {
+			_, err = fmt.Fprint(stdout, text.String()[at:])
+		}
+		return err
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
+}
+
+// usageError puts a mistake of the command line into a sentence, with where to look.
+func usageError(err error, args []string) error {
+	command := ""
+	if len(args) > 0 && slices.Contains(commandNames(), args[0]) {
+		command = args[0]
+	}
+	text := err.Error()
+	switch {
+	case len(args) == 0:
+		text = "which command? usage: ptguard COMMAND …, with one of " + strings.Join(commandNames(), ", ")
+	case command == "run" && strings.HasPrefix(text, "expected \"<cmd>"):
+		err = errNoProgram
+		text = err.Error()
+	case command == "check" && strings.HasPrefix(text, "expected \"<"):
+		text = "check: which policy? usage: ptguard check [--work DIR] POLICY…"
+	case command == "dump" && strings.HasPrefix(text, "expected \"<"):
+		text = "dump: which trace? usage: ptguard dump [flags] FILE"
+	case command == "" && !strings.HasPrefix(args[0], "-"):
+		text = "unknown command " + record.Escape(args[0])
+		if word := nearest(args[0], commandNames()); word != "" {
+			text += " (did you mean " + word + "?)"
+		} else {
+			text += "; to guard a program: ptguard run -- " + record.Escape(args[0])
+		}
+	case strings.Contains(text, "missing unit in duration"), strings.Contains(text, "expected duration"):
+		flag, _, _ := strings.Cut(text, ":")
+		text = flag + " takes a time with its unit, such as 30s, 5m or 1h30m"
+	case strings.Contains(text, "valid 64 bit int"):
+		flag, _, _ := strings.Cut(text, ":")
+		text = flag + " takes a number"
+	case strings.Contains(text, " must be one of ") && strings.Contains(text, " but got "):
+		text = strings.ReplaceAll(strings.ReplaceAll(text, `","`, ", "), `"`, "")
+	}
+	look := "ptguard --help"
+	if command != "" {
+		look = "ptguard " + command + " --help"
+	}
+	return &statusError{code: exitFailed, err: errors.New(text), hint: "see " + look}
+}
+
+func commandNames() []string {
+	model, err := kong.New(&cli{})
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, n := range model.Model.Leaves(true) {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// runFlagNames are the long flags of run, with their dashes.
+func runFlagNames() []string {
+	model, err := kong.New(&cli{})
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, n := range model.Model.Leaves(true) {
+		if n.Name == "run" {
+			for _, f := range n.Flags {
+				names = append(names, "--"+f.Name)
+			}
+		}
+	}
+	return names
+}
+
+// nearest is the word that a misspelt one is most likely to be, "" if none is near.
+func nearest(word string, words []string) string {
+	best, least := "", 1+len(word)/4
+	for _, w := range words {
+		if d := distance(word, w); d <= least && (best == "" || d < distance(word, best)) {
+			best = w
+		}
+	}
+	return best
+}
+
+// distance counts the letters to change, leave out, put in or swap.
+func distance(a, b string) int {
+	row := make([][]int, len(a)+1)
+	for i := range row {
+		row[i] = make([]int, len(b)+1)
+		for j := range row[i] {
+			switch {
+			case i == 0:
+				row[i][j] = j
+			case j == 0:
+				row[i][j] = i
+			default:
+				d := row[i-1][j-1]
+				if a[i-1] != b[j-1] {
+					d++
+				}
+				d = min(d, row[i-1][j]+1, row[i][j-1]+1)
+				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+					d = min(d, row[i-2][j-2]+1)
+				}
+				row[i][j] = d
+			}
+		}
+	}
+	return row[len(a)][len(b)]
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// A mistake of the command line is one sentence in the user's words, and says where to look.
+func TestUsageError(t *testing.T) {
+	for _, c := range []struct{ args, text, hint string }{
+		{"", "which command? usage: ptguard COMMAND …", "see ptguard --help"},
+		{"run", "run: which program?", "see ptguard run --help"},
+		{"rnu -- x", "unknown command rnu (did you mean run?)", "see ptguard --help"},
+		{"make test", "unknown command make; to guard a program: ptguard run -- make", "see ptguard --help"},
+		{"dump", "dump: which trace?", "see ptguard dump --help"},
+		{"check", "check: which policy?", "see ptguard check --help"},
+		{"dump --frob x", "unknown flag --frob", "see ptguard dump --help"},
+		{"run --timeout 1 x", "--timeout takes a time with its unit, such as 30s, 5m or 1h30m", "see ptguard run --help"},
+		{"run --keep-fd x y", "--keep-fd takes a number", "see ptguard run --help"},
+		{"run --wait some x", "--wait must be one of all, leader but got some", "see ptguard run --help"},
+	} {
+		parser, err := kong.New(&cli{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := strings.Fields(c.args)
+		_, err = parser.Parse(args)
+		if err == nil {
+			t.Errorf("%q is no mistake", c.args)
+			continue
+		}
+		var got *statusError
+		if !errors.As(usageError(err, args), &got) || got.code != exitFailed || got.hint != c.hint || !strings.HasPrefix(got.err.Error(), c.text) || strings.Contains(got.err.Error(), "\n") {
+			t.Errorf("%q: %+v", c.args, got)
+		}
+	}
+}
+
+func TestUnknownFlag(t *testing.T) {
+	for word, want := range map[string]string{
+		"--wirte": "did you mean --write?", "--writes=x": "did you mean --write?", "--conect": "did you mean --connect?", "--rea": "did you mean --read?",
+		"--frobnicate": "see ptguard run --help", "-z": "see ptguard run --help",
+	} {
+		if err := unknownFlag(word); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", word, err, want)
+		}
+	}
+	if names := runFlagNames(); !slices.Contains(names, "--write") || !slices.Contains(names, "--fail-on-denial") {
+		t.Errorf("flags of run: %v", names)
+	}
+}
