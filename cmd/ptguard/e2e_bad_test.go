@@ -84,7 +84,7 @@ func TestBadInput(t *testing.T) {
 		"trace a folder":             {flags: flags("--trace", "."), says: []string{"trace"}},
 		"trace a closed fd":          {flags: flags("--trace", "fd:77"), says: []string{"77"}},
 		"log in no folder":           {flags: flags("--log", "absent/log"), says: []string{"absent/log"}},
-		"no command":                 {flags: flags(), status: 125, says: []string{"cmd"}},
+		"no command":                 {flags: flags(), status: 125, says: []string{"which program"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -66,11 +66,9 @@ func usageError(err error, args []string) error {
 			text += "; to guard a program: ptguard run -- " + record.Escape(args[0])
 		}
 	case strings.Contains(text, "missing unit in duration"), strings.Contains(text, "expected duration"):
-		flag, _, _ := strings.Cut(text, ":")
-		text = flag + " takes a time with its unit, such as 30s, 5m or 1h30m"
+		text = badValue(text) + ": a time has its unit, such as 30s, 5m or 1h30m"
 	case strings.Contains(text, "valid 64 bit int"):
-		flag, _, _ := strings.Cut(text, ":")
-		text = flag + " takes a number"
+		text = badValue(text) + ": a number is wanted"
 	case strings.Contains(text, " must be one of ") && strings.Contains(text, " but got "):
 		text = strings.ReplaceAll(strings.ReplaceAll(text, `","`, ", "), `"`, "")
 	}
@@ -79,6 +77,15 @@ func usageError(err error, args []string) error {
 		look = "ptguard " + command + " --help"
 	}
 	return &statusError{code: exitFailed, err: errors.New(text), hint: "see " + look}
+}
+
+// badValue gives the flag and the value, as typed, of the parser's "FLAG: expected KIND but
+// got VALUE…".
+func badValue(text string) string {
+	flag, rest, _ := strings.Cut(text, ":")
+	_, value, _ := strings.Cut(rest, "got ")
+	value, _, _ = strings.Cut(value, ":")
+	return flag + " " + strings.Trim(value, `" `)
 }
 
 func commandNames() []string {

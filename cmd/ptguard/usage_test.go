@@ -21,8 +21,10 @@ func TestUsageError(t *testing.T) {
 		{"dump", "dump: which trace?", "see ptguard dump --help"},
 		{"check", "check: which policy?", "see ptguard check --help"},
 		{"dump --frob x", "unknown flag --frob", "see ptguard dump --help"},
-		{"run --timeout 1 x", "--timeout takes a time with its unit, such as 30s, 5m or 1h30m", "see ptguard run --help"},
-		{"run --keep-fd x y", "--keep-fd takes a number", "see ptguard run --help"},
+		{"run --timeout 1 x", "--timeout 1: a time has its unit, such as 30s, 5m or 1h30m", "see ptguard run --help"},
+		{"run --timeout soon x", "--timeout soon: a time has its unit", "see ptguard run --help"},
+		{"dump --pid x y", "--pid x: a number is wanted", "see ptguard dump --help"},
+		{"run --keep-fd x y", "--keep-fd x: a number is wanted", "see ptguard run --help"},
 		{"run --wait some x", "--wait must be one of all, leader but got some", "see ptguard run --help"},
 	} {
 		parser, err := kong.New(&cli{})
