@@ -57,10 +57,11 @@ func refuse(rule *Rule, access decode.Access) Decision {
 }
 
 // hide is the answer as if the object were not there; what would make its name is
-// refused with EPERM, for ENOENT would make no sense there.
-func hide(rule *Rule, access decode.Access) Decision {
+// refused with EPERM, for ENOENT would make no sense there. An exchange makes no name: it
+// wants both to be there.
+func hide(rule *Rule, access decode.Access, act Act) Decision {
 	d := Decision{Verdict: Hide, Errno: syscall.ENOENT, Rule: rule, Access: access}
-	if access&(decode.Create|decode.Bind) != 0 {
+	if access&(decode.Create|decode.Bind) != 0 && act != ActExchange {
 		d.Errno = syscall.EPERM
 	}
 	return d
@@ -213,7 +214,7 @@ func (p *Policy) decideFile(r *Request) Decision {
 	// 5. deny and hide of a policy file or flag. Hide first: a refusal would tell that
 	// the object is there.
 	if q.hide != nil {
-		return hide(q.hide.rule, q.need)
+		return hide(q.hide.rule, q.need, r.Act)
 	}
 	if q.deny != nil {
 		return refuse(q.deny.rule, q.need&(q.deny.access|decode.Look))
@@ -237,7 +238,7 @@ func (p *Policy) decideFile(r *Request) Decision {
 
 	// 7. deny and hide of a preset. (Masks: a later issue.)
 	if q.presetHide != nil {
-		return hide(q.presetHide.rule, q.need)
+		return hide(q.presetHide.rule, q.need, r.Act)
 	}
 	if q.preset != nil {
 		return refuse(q.preset.rule, q.presetBits)
@@ -291,7 +292,7 @@ func (p *Policy) unlistedFile(q *question, missing decode.Access) Decision {
 	}
 	visible := p.byMode(&q.r.File)|q.userBits|q.baseBits != 0
 	if p.unlisted == Hide && !visible {
-		return hide(rule, missing)
+		return hide(rule, missing, q.r.Act)
 	}
 	return refuse(rule, missing)
 }

@@ -45,12 +45,13 @@ func (l *loop) examineSocketPath(s stopped, j *judgement) (syscall.Errno, error)
 	if o.Access == decode.Bind {
 		flags = resolve.Entry
 	}
-	if err := l.resolve.Resolve(r, resolve.Task{TGID: s.proc.pid, TID: s.tid}, unix.AT_FDCWD, o.Path, flags); err != nil {
+	if hidden, err := l.walk(s, j, unix.AT_FDCWD, flags); err != nil || hidden {
 		return 0, err
 	}
 	switch {
 	case r.Errno != 0:
 		return r.Errno, nil
+	case l.hidden(s, r):
 	case o.Access == decode.Bind && r.Exists:
 		return unix.EADDRINUSE, nil
 	case o.Access == decode.Connect && r.Stat.Mode&unix.S_IFMT != unix.S_IFSOCK:

@@ -3,6 +3,8 @@
 package tracer
 
 import (
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -151,7 +153,7 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		j := &l.judged[i]
 		j.decision = l.decide(s, &j.request)
 		if j.decision.Refused() {
-			if l.notListening(j) {
+			if j.decision.Verdict != rules.Hide && l.notListening(j) {
 				l.recordBare(s, unix.ECONNREFUSED)
 				s.resume(0)
 				return
@@ -245,7 +247,7 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 // examinePath resolves a name and gives the access it really needs.
 func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 	o, r := j.object, &j.resolved
-	if err := l.resolve.Resolve(r, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(o.Dirfd), o.Path, walkFlags(o)); err != nil {
+	if hidden, err := l.walk(s, j, int(o.Dirfd), walkFlags(o)); err != nil || hidden {
 		return 0, err
 	}
 	if r.Errno != 0 {
@@ -260,7 +262,7 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 	case o.Probe:
 		access = probed(access, dir)
 	case o.TmpFile:
-	case o.MayCreate && !r.Exists:
+	case o.MayCreate && (!r.Exists || l.hidden(s, r)):
 		access |= decode.Create
 	case access == decode.Read && dir && o.Act == decode.ActOther && l.call.HasFlags:
 		access = decode.List
@@ -280,6 +282,45 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 		j.request.File.Exists = false
 	}
 	return 0, nil
+}
+
+// walk resolves the path of an object. hidden: a rule hides a part of it, and the request
+// asks for that.
+func (l *loop) walk(s stopped, j *judgement, dirfd int, flags resolve.Flags) (hidden bool, err error) {
+	if l.policy.Lists {
+		flags |= resolve.Ways
+	}
+	if err := l.resolve.Resolve(&j.resolved, resolve.Task{TGID: s.proc.pid, TID: s.tid}, dirfd, j.object.Path, flags); err != nil {
+		return false, err
+	}
+	return l.policy.Lists && l.hiddenWay(s, j), nil
+}
+
+// hiddenWay tells whether the walk went through a hidden name, or failed at one: the answer
+// is then that nothing is there, whatever came of it. The request is the look at that name.
+func (l *loop) hiddenWay(s stopped, j *judgement) bool {
+	r := &j.resolved
+	ways := slices.Clone(r.Left)
+	switch {
+	case r.Errno == unix.ENOENT, r.Errno == unix.EISDIR:
+	case r.Errno != 0:
+		ways = append(append(ways, r.Hops...), r.Stop)
+	case j.object.TmpFile:
+		ways = append(ways, r.Path) // a name is made in it, not it
+	case !r.Exists, j.object.Kind == decode.Entry, j.object.MayCreate, j.object.Exclusive, j.object.Access == decode.Bind:
+		ways = append(ways, filepath.Dir(r.Path))
+	}
+	for _, way := range ways {
+		if way == "" {
+			continue
+		}
+		look := rules.Request{Access: decode.Look, File: rules.File{Path: way, Exists: true}}
+		if l.decide(s, &look).Verdict == rules.Hide {
+			j.request = look
+			return true
+		}
+	}
+	return false
 }
 
 // hidden tells whether an object is to be answered as if it were not there: then its being

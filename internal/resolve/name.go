@@ -32,6 +32,7 @@ func (w *walk) reached(fd int) error {
 		return err
 	}
 	if (w.mustDir || w.flags&Directory != 0) && o.Stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		o.Stop = o.Path
 		return w.refuse(unix.ENOTDIR, o.Path)
 	}
 	if !o.LastDot {
@@ -192,6 +193,16 @@ func (w *walk) place() string {
 		}
 	}
 	return path
+}
+
+// next is the name of the component that the walk stands before, "" if cur has none.
+func (w *walk) next() string {
+	path := w.place()
+	name := firstName(strings.TrimLeft(w.rest[len(w.rest)-1], "/"))
+	if path == "" || name == "" || name == "." || name == ".." {
+		return path
+	}
+	return join(path, name)
 }
 
 // sofar is the name of cur with the rest of the walk behind it. "//" and "." vanish; ".."

@@ -45,6 +45,8 @@ const (
 	NoSymlinks
 	NoMagicLinks
 	NoXDev
+	// Ways wants Object.Left, for rules that hide a directory as a way to others.
+	Ways
 )
 
 // Magic says that the object was reached through a magic link.
@@ -77,11 +79,15 @@ type Object struct {
 	// flags do not let it be absent): ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES, EBADF,
 	// EXDEV …; 0 otherwise. When it is not 0, Path is the canonical path as far as it could
 	// be followed with the rest appended lexically, for records and hide rules; no other
-	// field is valid but Hops.
+	// field is valid but Hops, Left and Stop.
 	Errno syscall.Errno
 	// Hops are the absolute paths of the symbolic links that were followed, in order,
 	// each as canonical-parent/name.
 	Hops []string
+	// Left, with Ways, are the directories that the walk stepped back from by "..". Stop,
+	// with an Errno, is the component at which the walk ended; "" if unknown.
+	Left []string
+	Stop string
 	// Magic says that the object is what a magic link stands for. It is MagicNone when the
 	// walk went on below the link (/proc/self/cwd/x): the object then has an ordinary name,
 	// and the rights of the descriptor say nothing about it; Hops names the link all the

@@ -150,7 +150,7 @@ func (w *walk) alive() bool {
 func (w *walk) refuse(errno syscall.Errno, path string) error {
 	o := w.o
 	o.Close()
-	*o = Object{FD: -1, Parent: -1, Errno: errno, Path: path, Hops: o.Hops, Slash: o.Slash}
+	*o = Object{FD: -1, Parent: -1, Errno: errno, Path: path, Hops: o.Hops, Left: o.Left, Stop: o.Stop, Slash: o.Slash}
 	return nil
 }
 
@@ -160,6 +160,9 @@ func (w *walk) fail(errno syscall.Errno) error {
 	switch errno {
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS, unix.EFAULT, unix.EBADF:
 		return fmt.Errorf("open component: %w", errno)
+	}
+	if w.flags&Ways != 0 {
+		w.o.Stop = w.next()
 	}
 	return w.refuse(errno, w.sofar())
 }

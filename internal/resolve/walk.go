@@ -127,7 +127,7 @@ func (w *walk) steps() error {
 // or -1 after it has gone as far as is known to be good. Where it says nothing, the single
 // steps find out why.
 func (w *walk) leap(rest string) int {
-	if w.base >= 0 || w.flags&NoXDev != 0 {
+	if w.base >= 0 || w.flags&NoXDev != 0 || w.flags&Ways != 0 && strings.Contains(rest, "..") {
 		return -1 // ".." has to be looked at
 	}
 	if w.cur == w.view.root && w.rootLinks[firstName(rest)] {
@@ -286,6 +286,9 @@ func (w *walk) dots(name, after string, last bool) (done bool, err error) {
 	fd, errno := w.step(name, unix.O_DIRECTORY)
 	if errno != 0 {
 		return true, w.fail(errno)
+	}
+	if name == ".." && w.flags&Ways != 0 {
+		w.o.Left = append(w.o.Left, w.place())
 	}
 	if !last {
 		w.enter(fd, after)
