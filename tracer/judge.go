@@ -21,6 +21,7 @@ type judgement struct {
 	resolved resolve.Object
 	request  rules.Request
 	decision rules.Decision
+	gone     bool // a hidden name is part of the path: the request asks about that
 }
 
 // seccompStop handles a call that the filter sent to us. Dispatch is on number and audit
@@ -149,10 +150,17 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		l.refuseConst(s, row.Name, l.call.Refuse)
 		return
 	}
+	// What is not there is said before what may not be done with the rest, as the kernel does.
+	if i := slices.IndexFunc(l.judged, func(j judgement) bool { return j.gone }); i > 0 {
+		l.judged[0], l.judged[i] = l.judged[i], l.judged[0]
+	}
 	for i := range l.judged {
 		j := &l.judged[i]
 		j.decision = l.decide(s, &j.request)
 		if j.decision.Refused() {
+			if j.object.MayCreate && j.object.Directory && !j.object.TmpFile {
+				j.decision.Errno = unix.EINVAL // whatever the name means (open(2), Linux 6.4)
+			}
 			if j.decision.Verdict != rules.Hide && l.notListening(j) {
 				l.recordBare(s, unix.ECONNREFUSED)
 				s.resume(0)
@@ -305,8 +313,8 @@ func (l *loop) hiddenWay(s stopped, j *judgement) bool {
 	case r.Errno == unix.ENOENT, r.Errno == unix.EISDIR:
 	case r.Errno != 0:
 		ways = append(append(ways, r.Hops...), r.Stop)
-	case j.object.TmpFile:
-		ways = append(ways, r.Path) // a name is made in it, not it
+	case j.object.TmpFile, r.LastDot, strings.HasSuffix(j.object.Path, "/."):
+		ways = append(ways, r.Path) // as a directory: the name itself cannot be made so
 	case !r.Exists, j.object.Kind == decode.Entry, j.object.MayCreate, j.object.Exclusive, j.object.Access == decode.Bind:
 		ways = append(ways, filepath.Dir(r.Path))
 	}
@@ -316,7 +324,7 @@ func (l *loop) hiddenWay(s stopped, j *judgement) bool {
 		}
 		look := rules.Request{Access: decode.Look, File: rules.File{Path: way, Exists: true}}
 		if l.decide(s, &look).Verdict == rules.Hide {
-			j.request = look
+			j.request, j.gone = look, true
 			return true
 		}
 	}
