@@ -116,7 +116,7 @@ var Rows = []Row{
 			both(equal(0, unix.AF_NETLINK), otherThan(2, unix.NETLINK_ROUTE))),
 	},
 	{
-		Name: "socketpair", Event: "", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix is)"},
+		Name: "socketpair", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix is)"},
 		When: any(otherThan(0, unix.AF_UNIX)),
 	},
 	{Name: "listen", Need: NeedRules, Args: args(socketFD, word)},
@@ -196,7 +196,7 @@ var Rows = []Row{
 	{Name: "fsmount", Const: mounts},
 	{Name: "fspick", Const: mounts},
 	{Name: "mount_setattr", Const: mounts},
-	{Name: "chroot", Event: "os.chroot", Const: refuse("chroot", "another root would change what every path means")},
+	{Name: "chroot", Const: refuse("chroot", "another root would change what every path means")},
 
 	{Name: "swapon", Const: machine},
 	{Name: "swapoff", Const: machine},
@@ -210,7 +210,7 @@ var Rows = []Row{
 	{Name: "kexec_load", Const: machine},
 	{Name: "kexec_file_load", Const: machine},
 	{Name: "reboot", Const: machine},
-	{Name: "sethostname", Const: machine},
+	{Name: "sethostname", Event: "socket.sethostname", Const: machine},
 	{Name: "setdomainname", Const: machine},
 	{Name: "vhangup", Const: machine},
 	{Name: "settimeofday", Const: machine},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -107,3 +108,108 @@ func TestEveryRowIsWellFormed(t *testing.T) {
 		}
 	}
 }
+
+// The events are CPython's own: those of its file, process and socket calls, read off
+// CPython 3.10 to 3.13 (strings of the binary that an audit hook was told). A name that it
+// does not raise is not ours to invent.
+func TestEventsAreCPythons(t *testing.T) {
+	raised := strings.Fields(`
+		open os.chdir os.chmod os.chown os.exec os.fork os.forkpty os.getxattr os.kill os.killpg os.link os.listdir
+		os.listxattr os.lockf os.mkdir os.posix_spawn os.putenv os.remove os.removexattr os.rename os.rmdir os.scandir
+		os.setxattr os.symlink os.system os.truncate os.unsetenv os.utime
+		fcntl.fcntl fcntl.flock fcntl.ioctl fcntl.lockf mmap.__new__ resource.prlimit resource.setrlimit signal.pthread_kill
+		socket.__new__ socket.bind socket.connect socket.getaddrinfo socket.gethostbyaddr socket.gethostbyname
+		socket.gethostname socket.getnameinfo socket.getservbyname socket.getservbyport socket.sendmsg socket.sendto
+		socket.sethostname subprocess.Popen`)
+	for _, r := range Rows {
+		if r.Event != "" && !slices.Contains(raised, r.Event) {
+			t.Errorf("%s: CPython raises no %s", r.Name, r.Event)
+		}
+	}
+}
+
+// Each passthrough group says why, and holds something.
+func TestPassthroughHasReasons(t *testing.T) {
+	for _, group := range Passthrough {
+		if len(strings.Fields(group.Why)) < 3 || strings.TrimSpace(group.Names) == "" {
+			t.Errorf("%q: %q", group.Why, group.Names)
+		}
+	}
+}
+
+// A row that always stops hides the later rows of its name.
+func TestNoRowIsHidden(t *testing.T) {
+	last := map[string]bool{}
+	for _, r := range Rows {
+		if last[r.Name] {
+			t.Errorf("%s: an earlier row always stops", r.Name)
+		}
+		last[r.Name] = last[r.Name] || len(r.When) == 0
+	}
+}
+
+// From 424 on both architectures count alike and without holes, and below only the numbers
+// that Linux never gave are without a name: a table that forgot a call would show here.
+func TestTablesHaveNoHoles(t *testing.T) {
+	holes := map[string][][2]uint32{
+		// uprobe's 336, then what x86 left out to meet the others at 424.
+		"amd64": {{337, 423}},
+		// arch_specific_syscall reserves 244 to 259 of asm-generic/unistd.h; 295 to 402 were never
+		// given, and 403 to 423 are the time64 calls of 32-bit machines.
+		"arm64": {{245, 259}, {295, 402}, {415, 415}},
+	}
+	for _, a := range []*Arch{AMD64, ARM64} {
+		newest := uint32(0)
+		for nr := range a.Names {
+			newest = max(newest, nr)
+		}
+		if newest < 471 {
+			t.Errorf("%s: newest number %d", a.Name, newest)
+		}
+		for nr := range newest {
+			hole := slices.ContainsFunc(holes[a.Name], func(h [2]uint32) bool { return nr >= h[0] && nr <= h[1] })
+			if (a.Names[nr] == "") != hole {
+				t.Errorf("%s: number %d is %q, a hole %v", a.Name, nr, a.Names[nr], hole)
+			}
+		}
+	}
+	for nr := uint32(424); AMD64.Names[nr] != "" || ARM64.Names[nr] != ""; nr++ {
+		if AMD64.Names[nr] != ARM64.Names[nr] && AMD64.Names[nr] != "" && ARM64.Names[nr] != "" {
+			t.Errorf("number %d is %s and %s", nr, AMD64.Names[nr], ARM64.Names[nr])
+		}
+	}
+}
+
+// The headers of this machine: a kernel newer than the tables fails here until somebody
+// decides on its calls.
+func TestNumbersAreThisMachinesHeaders(t *testing.T) {
+	checked := 0
+	for _, h := range []struct {
+		arch  *Arch
+		files []string
+	}{
+		{AMD64, []string{"/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"}},
+		{ARM64, []string{"/usr/include/asm-generic/unistd.h"}},
+	} {
+		for _, file := range h.files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				continue // another distribution, or no headers
+			}
+			checked++
+			for _, m := range defineLine.FindAllStringSubmatch(string(text), -1) {
+				nr := number(t, m[2])
+				if got := h.arch.Names[nr]; got == "" && !notACall[m[1]] {
+					t.Errorf("%s: %s %d is unknown on %s", file, m[1], nr, h.arch.Name)
+				}
+			}
+		}
+	}
+	t.Logf("%d headers", checked)
+}
+
+var (
+	defineLine = regexp.MustCompile(`(?m)^#\s*define __NR(?:3264)?_(\w+)\s+(\d+)$`)
+	// Of asm-generic/unistd.h: the end marker, and a call of 32-bit machines.
+	notACall = map[string]bool{"syscalls": true}
+)

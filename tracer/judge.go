@@ -40,25 +40,25 @@ func (l *loop) seccompStop(s stopped) {
 		s.resume(0)
 		return
 	case info.Arch != native.Audit:
-		l.refuseConst(s, foreignName(nr), foreignABI)
+		l.refuseConst(s, foreignName(nr), "", foreignABI)
 		return
 	case native.X32 != 0 && nr >= native.X32 && int32(nr) >= 0:
-		l.refuseConst(s, native.SyscallName(nr&^native.X32), foreignABI)
+		l.refuseConst(s, native.SyscallName(nr&^native.X32), "", foreignABI)
 		return
 	case nr >= uint32(len(l.classes)):
-		l.refuseConst(s, native.SyscallName(nr), unknownCall)
+		l.refuseConst(s, native.SyscallName(nr), "", unknownCall)
 		return
 	}
 	row := l.rowFor(nr, &info.Args)
 	switch {
 	case row == nil && len(l.classes[nr].Rows) == 0 && !l.classes[nr].Pass:
-		l.refuseConst(s, native.SyscallName(nr), unknownCall)
+		l.refuseConst(s, native.SyscallName(nr), "", unknownCall)
 	case row == nil:
 		// Our filter let it pass: a filter of the tracee's own returned TRACE and would
 		// see ENOSYS without a tracer (techniques A7).
 		s.refuse(unix.ENOSYS)
 	case row.Const != nil:
-		l.refuseConst(s, row.Name, row.Const)
+		l.refuseConst(s, row.Name, row.Event, row.Const)
 	case row.Special == decode.Untrace:
 		l.untrace(s, info.Args[0])
 	case row.Special == decode.Dumpable:
@@ -147,7 +147,7 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		s.resume(0)
 		return
 	case l.call.Refuse != nil:
-		l.refuseConst(s, row.Name, l.call.Refuse)
+		l.refuseConst(s, row.Name, l.call.Event, l.call.Refuse)
 		return
 	}
 	// What is not there is said before what may not be done with the rest, as the kernel does.

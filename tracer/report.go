@@ -16,9 +16,9 @@ import (
 
 // refuseConst refuses a call that no policy can allow. Answers of ENOSYS are what programs
 // try and fall back from (io_uring, new calls): they are recorded, but not shown live.
-func (l *loop) refuseConst(s stopped, call string, a *decode.Answer) {
+func (l *loop) refuseConst(s stopped, call, event string, a *decode.Answer) {
 	r := l.newRecord(s, record.KindDenial)
-	r.Syscall, r.Verdict, r.Errno = call, "deny", unix.ErrnoName(a.Errno)
+	r.Syscall, r.Event, r.Verdict, r.Errno = call, event, "deny", unix.ErrnoName(a.Errno)
 	r.Rule, r.Layer, r.Reason, r.Hint = "guard "+a.Guard, "guard", a.Reason, a.Hint
 	l.put(s, r, a.Errno, a.Errno == unix.ENOSYS)
 }
@@ -37,7 +37,7 @@ func (l *loop) undecodable(s stopped, row *decode.Row, err error) {
 		s.resume(0) // killed in its stop: the kernel skips the call
 		return
 	}
-	l.refuseConst(s, row.Name, &decode.Answer{Errno: fault.Errno, Guard: "unreadable", Reason: "ptguard cannot read its arguments: " + fault.What})
+	l.refuseConst(s, row.Name, row.Event, &decode.Answer{Errno: fault.Errno, Guard: "unreadable", Reason: "ptguard cannot read its arguments: " + fault.What})
 }
 
 // unresolvable refuses a call whose objects could not be found out.
