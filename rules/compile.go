@@ -192,7 +192,7 @@ func (c *compiler) settle(sources []*Source) error {
 		}
 		return s.fail(at, &wordError{
 			msg:        fmt.Sprintf("this %s rule contradicts mode open (%s): open obeys seals only", verb, modeFrom.posOf(mode.pos, "mode: open")),
-			suggestion: "drop the rule or the mode; for a dry run there is --audit",
+			suggestion: "drop the rule or the mode",
 		})
 	}
 	return nil

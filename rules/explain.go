@@ -65,7 +65,13 @@ func (p *Policy) why(r *Request, d Decision) (reason, hint string) {
 			reason = fmt.Sprintf("%s %s lies beneath this directory and would be dodged by renaming it", rule.Verb, rule.Text)
 		}
 		hint = "an allow cannot lift this; change the rule at " + rule.Pos
-		if rule.Layer == LayerPreset {
+		switch flag, ok := strings.CutPrefix(rule.Pos, "flag "); {
+		case ok:
+			hint = "an allow cannot lift this; drop " + strings.TrimSpace(flag+" "+quote(rule.Text))
+			if rule == p.noExec {
+				hint = "an allow cannot lift this; drop " + flag
+			}
+		case rule.Layer == LayerPreset:
 			hint = "only a rule that names " + rule.Text + ", or a path beneath it, lifts this"
 		}
 		return reason, hint
