@@ -58,16 +58,19 @@ func (l *loop) listed(s stopped) {
 		return
 	}
 	kept := l.visible(g, raw)
-	switch {
-	case len(kept) == len(raw):
+	if len(kept) == len(raw) {
 		s.resume(0)
 		return
-	case len(kept) == 0:
+	}
+	// Zeros over the rest: what was cut must not stay behind the result either.
+	end := copy(raw, kept)
+	clear(raw[end:])
+	switch err = writeMem(s.tid, raw, g.buffer); {
+	case err != nil:
+	case end == 0:
 		err = repeatCall(s.tid, g.nr, g.fd)
 	default:
-		if err = writeMem(s.tid, kept, g.buffer); err == nil {
-			err = setResult(s.tid, int64(len(kept)))
-		}
+		err = setResult(s.tid, int64(end))
 	}
 	if err != nil {
 		s.kill()
