@@ -152,7 +152,9 @@ func TestAuditHookAndTrace(t *testing.T) {
 	for tid, items := range told {
 		threads++
 		total += len(items)
-		compareThread(t, allow, tid, items, seen[tid])
+		if difference := compareThread(allow, items, seen[tid]); difference != "" {
+			t.Errorf("thread %d: %s", tid, difference)
+		}
 	}
 	for _, items := range told {
 		for _, i := range items {
@@ -238,9 +240,9 @@ func readTrace(t *testing.T, b *ktest.Box) (seen map[int][]auditRecord, executed
 	return seen, executed
 }
 
-// compareThread holds one thread's events against its records.
-func compareThread(t *testing.T, allow *allowed, tid int, items []auditItem, seen []auditRecord) {
-	t.Helper()
+// compareThread holds one thread's events against its records and gives the first
+// difference.
+func compareThread(allow *allowed, items []auditItem, seen []auditRecord) string {
 	at := 0
 	next := func() (auditRecord, bool) {
 		for at < len(seen) && allow.isExtra(seen[at]) {
@@ -296,13 +298,66 @@ func compareThread(t *testing.T, allow *allowed, tid int, items []auditItem, see
 				continue
 			}
 			if instead := take(step, item); instead != "" {
-				t.Errorf("thread %d: event %d of %d is %s %s, but the trace has %s\n%s", tid, n+1, len(items), item.key(), item.Path, instead, around(items, n))
-				return
+				return fmt.Sprintf("event %d of %d is %s %s, but the trace has %s\n%s", n+1, len(items), item.key(), item.Path, instead, around(items, n))
 			}
 		}
 	}
 	if r, more := next(); more {
-		t.Errorf("thread %d: CPython tells no hook of %s and %d records more", tid, r, len(seen)-at-1)
+		return fmt.Sprintf("CPython tells no hook of %s and %d records more", r, len(seen)-at-1)
+	}
+	return ""
+}
+
+// The comparison sees what it is there for: an act that is missing, one too many, another
+// order, another path.
+func TestAuditComparisonSeesDifferences(t *testing.T) {
+	allow := &allowed{steps: map[string][]string{"os.listdir": {"open", "os.listdir+"}, "os.fork": {"nothing"}}, used: map[string]bool{}}
+	item := func(event, path string, more int) auditItem {
+		return auditItem{Event: event, Path: path, More: more}
+	}
+	told := []auditItem{
+		item("open", "/a", 0), item("os.fork", "", 0), item("os.rename", "/a", 1), item("os.rename", "/b", 0),
+		item("os.listdir", "/d", 0), item("os.remove", "/b", 0),
+	}
+	rec := func(event, path string) auditRecord { return auditRecord{event: event, path: path} }
+	good := []auditRecord{
+		rec("open", "/a"), rec("os.rename", "/a"), rec("os.rename", "/b"),
+		rec("open", "/d"), rec("os.listdir", "/d"), rec("os.listdir", "/d"), rec("os.remove", "/b"),
+	}
+	if d := compareThread(allow, told, good); d != "" {
+		t.Errorf("no difference expected: %s", d)
+	}
+	for i := range good {
+		if i == 4 || i == 5 {
+			continue // a listing is one call or several
+		}
+		if compareThread(allow, told, slices.Delete(slices.Clone(good), i, i+1)) == "" {
+			t.Errorf("%v is missing, and nothing said", good[i])
+		}
+	}
+	for i := range len(good) - 1 {
+		if good[i] == good[i+1] {
+			continue
+		}
+		swapped := slices.Clone(good)
+		swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
+		if compareThread(allow, told, swapped) == "" {
+			t.Errorf("%v and %v changed places, and nothing said", good[i], good[i+1])
+		}
+	}
+	for i := range good {
+		other := slices.Clone(good)
+		other[i].path += "x"
+		if compareThread(allow, told, other) == "" {
+			t.Errorf("%v has another path, and nothing said", good[i])
+		}
+		if compareThread(allow, told, slices.Insert(slices.Clone(good), i, rec("os.chmod", "/a"))) == "" {
+			t.Errorf("an act more before %v, and nothing said", good[i])
+		}
+	}
+	refused := []auditRecord{good[0], {event: "os.rename", path: "/b", errno: "EPERM"}, good[3], good[4], good[6]}
+	if d := compareThread(allow, told, refused); d != "" {
+		t.Errorf("a refused rename has one record: %s", d)
 	}
 }
 
