@@ -497,7 +497,7 @@ func TestOwnProcAndDevices(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	p := compile(t, nil, "", FlagValues{Write: []string{"/srv/w"}})
+	p := compile(t, nil, "", FlagValues{Write: []string{"/srv/w", "/srv/w/out", "/home/me/p/gen"}})
 	for _, c := range []struct{ act, reason, hint, fix string }{
 		{"write /etc/hosts", "outside the writable roots", "writable here: /srv/w, /home/me/p, /tmp", "--write /etc/hosts"},
 		{"mkdir ~/.npm/_cacache/tmp", "outside the writable roots", "writable here", "--write ~/.npm"},

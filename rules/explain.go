@@ -102,16 +102,24 @@ func (p *Policy) rootItself(f *File) bool {
 	return slices.Contains(p.writable, f.Path)
 }
 
-// hintRoots are the writable roots that a person wants to hear of.
+// hintRoots are the writable roots that a person wants to hear of: not those beneath
+// another one.
 func (p *Policy) hintRoots() []string {
 	const most = 8
-	if len(p.writable) > most {
-		return append(append([]string{}, p.writable[:most]...), fmt.Sprintf("and %d more", len(p.writable)-most))
+	var out []string
+	for i, root := range p.writable {
+		nested := slices.ContainsFunc(p.writable, func(dir string) bool { return beneath(dir, root) })
+		if !nested && slices.Index(p.writable, root) == i {
+			out = append(out, root)
+		}
 	}
-	if len(p.writable) == 0 {
+	switch {
+	case len(out) == 0:
 		return []string{"nothing"}
+	case len(out) > most:
+		return append(out[:most], fmt.Sprintf("and %d more", len(out)-most))
 	}
-	return p.writable
+	return out
 }
 
 func (p *Policy) whyAddress(r *Request) (reason, hint string) {
