@@ -220,7 +220,7 @@ func (e *eventRow) needs() string {
 
 // stops says when the call stops: "always", "if …", "where …".
 func (e *eventRow) stops() string {
-	when := strings.Join(e.When, ", or ")
+	when := alternatives(e.When)
 	switch {
 	case e.Treated == treatUntraced:
 		return "never"

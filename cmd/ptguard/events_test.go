@@ -82,7 +82,7 @@ func TestEventsInWords(t *testing.T) {
 	for _, want := range []struct{ call, text string }{
 		{"openat", "else if flags has O_WRONLY, O_RDWR, O_CREAT, O_TRUNC or O_TMPFILE"},
 		{"mmap", "prot has PROT_EXEC and flags has no MAP_ANONYMOUS"},
-		{"ioctl", "op is TIOCSTI"},
+		{"ioctl", "if op is TIOCSTI, TIOCLINUX or TIOCSETD"},
 		{"setsockopt", "level is IPPROTO_IPV6 and optname is IPV6_RTHDR"},
 		{"socket", "domain is not AF_UNIX, AF_INET, AF_INET6 or AF_NETLINK"},
 		{"sendto", "dest_addr is not NULL"},

@@ -238,6 +238,29 @@ func joinDifferences(parts []string) string {
 	return strings.Join(out, " and ")
 }
 
+// alternatives joins conditions of which one must hold, and says "is A, B or C" once.
+func alternatives(when []string) string {
+	var out []string
+	for i := 0; i < len(when); i++ {
+		subject, first, ok := strings.Cut(when[i], " is ")
+		if !ok || strings.Contains(when[i], " and ") || strings.HasPrefix(first, "not ") {
+			out = append(out, when[i])
+			continue
+		}
+		all := []string{first}
+		for i+1 < len(when) {
+			next, ok := strings.CutPrefix(when[i+1], subject+" is ")
+			if !ok || strings.Contains(next, " and ") || strings.HasPrefix(next, "not ") {
+				break
+			}
+			all = append(all, next)
+			i++
+		}
+		out = append(out, subject+" is "+list(all, " or "))
+	}
+	return strings.Join(out, ", or ")
+}
+
 // spell writes a constant by its name, or a mask by the names of its bits.
 func spell(names []value, v uint32, or string) string {
 	for _, n := range names {
