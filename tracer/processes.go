@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"syscall"
@@ -161,6 +162,11 @@ func pidOfPidfd(tid, fd int) (int, syscall.Errno) {
 			}
 			return pid, 0
 		}
+	}
+	// A directory /proc/PID, of whatever proc file system, does for pidfd_send_signal(2).
+	link, _ := os.Readlink(procPath(tid, "fd/"+strconv.Itoa(fd)))
+	if pid, err := strconv.Atoi(path.Base(link)); err == nil && pid > 0 {
+		return pid, 0
 	}
 	return 0, unix.EBADF
 }
