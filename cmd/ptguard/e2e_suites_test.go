@@ -75,7 +75,7 @@ func compareSuite(t testing.TB, suite, mode string, bare, guarded map[string]str
 // TestSuiteCPython runs modules of CPython's test package and compares test by test.
 func TestSuiteCPython(t *testing.T) {
 	t.Parallel()
-	groups := []string{"test_posix test_fcntl test_wait3 test_wait4 test_openpty test_socket:UnixDomain,SCMRights,FDPass !VSOCK"}
+	groups := []string{"test_posix:PosixTester,PosixGroups test_fcntl test_openpty test_socket:TestUnixDomain,SCMRights !VSOCK"}
 	if longSuites() {
 		groups = suiteFile(t, "cpython-modules")
 	}
@@ -126,7 +126,7 @@ func cpythonResults(text string) map[string]string {
 // privileges: they try whatever their user may do.
 func TestSuiteStress(t *testing.T) {
 	t.Parallel()
-	names := strings.Fields(`access chmod dup enosys fcntl getdent link open rename touch utime xattr clone exec vfork kill sigq session pidfd pty sock sockfd prctl get`)
+	names := strings.Fields(`access chmod dup enosys fcntl getdent link open rename touch utime xattr clone vfork kill sigq session pidfd pty sock sockfd prctl get`)
 	modes := map[string][]string{"open": suiteModes["open"]}
 	if longSuites() {
 		modes = suiteModes

@@ -14,9 +14,11 @@ import os
 import sys
 import unittest
 
-from test import support
-
 out = open(sys.argv[1], "w", buffering=1)
+os.makedirs("cwd", exist_ok=True)
+os.chdir("cwd")  # before the import: names of test files are made absolute there
+
+from test import support  # noqa: E402
 
 
 class Result(unittest.TextTestResult):
@@ -75,8 +77,6 @@ def main():
         if glob:
             tests = [t for t in tests if any(fnmatch.fnmatch(t.id(), "*" + g + "*") for g in glob.split(","))]
         suite.addTests(t for t in tests if not any(fnmatch.fnmatch(t.id(), "*" + g + "*") for g in without))
-    os.makedirs("cwd", exist_ok=True)
-    os.chdir("cwd")
     unittest.TextTestRunner(stream=sys.stderr, verbosity=2, resultclass=Result).run(suite)
 
 
