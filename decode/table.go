@@ -101,6 +101,7 @@ var Rows = []Row{
 	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("terminal", "would put words into the terminal as if they were typed"), When: any(
 		equal(1, unix.TIOCSTI), equal(1, tiocLinux), equal(1, unix.TIOCSETD))},
 	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("dedupe", "compares and merges the contents of files that may not be readable"), When: any(equal(1, unix.FIDEDUPERANGE))},
+	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("userfaultfd", "lets a program hold up and change what is read from its memory"), When: any(equal(1, userfaultfdNew))},
 	// Who gets the signals of a descriptor: SIGIO reaches any process without kill(2).
 	{Name: "ioctl", Event: "fcntl.ioctl", Args: args(word, word, ownerPtr), When: any(equal(1, fioSetOwn), equal(1, siocSpgrp))},
 	{Name: "fcntl", Event: "fcntl.fcntl", Args: args(word, word, ownerArg), When: any(equal(1, unix.F_SETOWN), equal(1, unix.F_SETOWN_EX))},
@@ -246,6 +247,7 @@ const (
 	fsIocFssetxattr = 0x401c5820 // linux/fs.h FS_IOC_FSSETXATTR
 	fsIocSetflags   = 0x40086602 // linux/fs.h FS_IOC_SETFLAGS, _IOW('f', 2, long)
 	tiocLinux       = 0x541c     // asm-generic/ioctls.h
+	userfaultfdNew  = 0xaa00     // linux/userfaultfd.h USERFAULTFD_IOC_NEW, on /dev/userfaultfd
 
 	// Attributes of an inode that a descriptor opened for reading may set.
 	fsIocSetVersion  = 0x40087602 // linux/fs.h FS_IOC_SETVERSION

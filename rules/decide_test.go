@@ -421,6 +421,7 @@ func TestGuards(t *testing.T) {
 		{proc(decode.Create, OwnerNone, "/sys/fs/cgroup/new"), Deny},
 		{proc(decode.Write, OwnerNone, "/system"), Allow},
 		{proc(decode.Read, OwnerNone, "/proc/kcore"), Deny},
+		{proc(decode.Read, OwnerNone, "/proc/kmsg"), Deny},
 		{&Request{Access: decode.Create, Act: ActMknod, NodeType: typeBlock, File: File{Path: "/tmp/b"}}, Deny},
 		{&Request{Access: decode.Create, Act: ActMknod, NodeType: typeChar, File: File{Path: "/tmp/c"}}, Deny},
 		{&Request{Access: decode.Create, Act: ActMknod, NodeType: typeFIFO, File: File{Path: "/tmp/f"}}, Allow},

@@ -27,6 +27,10 @@ var (
 		Pos: "guard kernel-memory", Layer: LayerGuard, Verb: "guard", Text: "/proc/kcore",
 		Reason: "it shows the memory of every process",
 	}
+	guardLog = &Rule{
+		Pos: "guard kernel-log", Layer: LayerGuard, Verb: "guard", Text: "/proc/kmsg",
+		Reason: "whoever reads it takes the messages away from others",
+	}
 	guardDevice = &Rule{
 		Pos: "guard make-device", Layer: LayerGuard, Verb: "guard", Text: "mknod",
 		Reason: "block and character devices cannot be made from inside",
@@ -114,8 +118,13 @@ func guardProc(r *Request) *Rule {
 	if r.Access&(decode.Change|decode.Bind) != 0 && (f.KernelFS || beneath("/proc", f.Path) || beneath("/sys", f.Path)) {
 		return guardKnob
 	}
-	if r.Access&(decode.Read|decode.Map) != 0 && (f.Path == "/proc/kcore" || f.Path == "/proc/vmcore") {
-		return guardMemory
+	if r.Access&(decode.Read|decode.Map) != 0 && (f.KernelFS || beneath("/proc", f.Path)) {
+		switch f.Path[strings.LastIndexByte(f.Path, '/')+1:] {
+		case "kcore", "vmcore":
+			return guardMemory
+		case "kmsg":
+			return guardLog
+		}
 	}
 	return nil
 }

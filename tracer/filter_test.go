@@ -156,6 +156,7 @@ func TestFilterArguments(t *testing.T) {
 		{"ioctl", [6]uint64{0, 0x40087602 | junk}, decode.Policy{}, retTrace}, // FS_IOC_SETVERSION
 		{"ioctl", [6]uint64{0, 0x40806685}, decode.Policy{}, retTrace},        // FS_IOC_ENABLE_VERITY
 		{"ioctl", [6]uint64{0, 0x5000940e}, decode.Policy{}, retTrace},        // BTRFS_IOC_SUBVOL_CREATE
+		{"ioctl", [6]uint64{0, 0xaa00}, decode.Policy{}, retTrace},            // USERFAULTFD_IOC_NEW
 		{"ioctl", [6]uint64{0, 0x40049409}, decode.Policy{}, retAllow},        // FICLONE
 		{"ioctl", [6]uint64{0, 0x8915}, decode.Policy{}, retAllow},            // SIOCGIFADDR
 		{"ioctl", [6]uint64{0, 0x8916}, decode.Policy{}, retTrace},            // SIOCSIFADDR
