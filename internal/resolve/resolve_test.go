@@ -509,3 +509,33 @@ func TestSwap(t *testing.T) {
 	}
 	t.Logf("%v", seen)
 }
+
+// TestWays: what the walk left by "..", also inside of a link's text, and where it ended.
+func TestWays(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/d/e", 0o755), os.WriteFile(root+"/f", nil, 0o644), os.Symlink("d/../f", root+"/l"))
+	for _, q := range []struct {
+		path  string
+		errno syscall.Errno
+		left  []string
+		stop  string
+	}{
+		{"f", 0, nil, ""},
+		{"d/../f", 0, []string{"/d"}, ""},
+		{"d/e/../../f", 0, []string{"/d/e", "/d"}, ""},
+		{"l", 0, []string{"/d"}, ""},
+		{"f/", unix.ENOTDIR, nil, "/f"},
+		{"d/../f/x", unix.ENOTDIR, []string{"/d"}, "/f"},
+		{"f/../f", unix.ENOTDIR, nil, "/f"},
+	} {
+		o := w.resolve(unix.AT_FDCWD, q.path, Ways)
+		o.Close()
+		var left []string
+		for _, dir := range o.Left {
+			left = append(left, strings.TrimPrefix(dir, root))
+		}
+		if o.Errno != q.errno || !reflect.DeepEqual(left, q.left) || strings.TrimPrefix(o.Stop, root) != q.stop {
+			t.Errorf("%s: errno %v left %q stop %q, want %v %q %q", q.path, o.Errno, left, o.Stop, q.errno, q.left, q.stop)
+		}
+	}
+}
