@@ -4,7 +4,6 @@ package decode
 
 import (
 	"encoding/binary"
-	"errors"
 	"strings"
 	"syscall"
 
@@ -33,6 +32,8 @@ type Object struct {
 	Index int
 	// Start, Len: MapRange.
 	Start, Len uint64
+	// Mode is the mode argument of an open, How the RESOLVE_* flags of openat2(2).
+	Mode, How uint64
 	// PID: the process argument: PID, SignalPID (0 own group, -1 all, -N a group), ThreadID,
 	// or, for PIDFD, the descriptor.
 	PID int32
@@ -50,6 +51,10 @@ type Call struct {
 	Flags    uint64
 	HasFlags bool
 	Argv     []string
+	// Header is the struct msghdr of sendmsg(2), or of the first message of sendmmsg(2), as it
+	// was read; valid if HasHeader.
+	Header    [sizeOfMsghdr]byte
+	HasHeader bool
 	// Refuse is set when the words of the call alone forbid it (a device node, a whiteout).
 	Refuse *Answer
 
@@ -60,7 +65,7 @@ type Call struct {
 // the argument vector too. The error is a *Fault.
 func Decode(c *Call, row *Row, args [6]uint64, m Memory, wantArgv bool) error {
 	c.Row, c.Args, c.Event = row, args, row.Event
-	c.Objects, c.Argv, c.Refuse = c.Objects[:0], nil, nil
+	c.Objects, c.Argv, c.Refuse, c.HasHeader = c.Objects[:0], nil, nil, false
 	c.Flags, c.HasFlags = uint64(row.Flags), row.Flags != 0
 	dir := int32(unix.AT_FDCWD)
 	for i, arg := range row.Args {
@@ -128,6 +133,10 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 		return c.openHow(word, c.Args[i+1], m)
 	case AtFlags:
 		c.atFlags(uint32(word), arg.NoLink)
+	case Mode:
+		if o := c.path(); o != nil {
+			o.Mode = word & 0xffff // umode_t
+		}
 	case AccessMode:
 		c.accessMode(uint32(word))
 	case RenameFlags:
@@ -229,6 +238,7 @@ func (c *Call) openHow(addr, size uint64, m Memory) error {
 	c.openFlags(c.Flags)
 	how := binary.NativeEndian.Uint64(raw[16:])
 	if o := c.path(); o != nil {
+		o.Mode, o.How = binary.NativeEndian.Uint64(raw[8:]), how
 		o.NoXDev = how&unix.RESOLVE_NO_XDEV != 0
 		o.NoMagicLinks = how&unix.RESOLVE_NO_MAGICLINKS != 0
 		o.NoLinks = how&unix.RESOLVE_NO_SYMLINKS != 0
@@ -276,13 +286,8 @@ func (c *Call) accessMode(mode uint32) {
 // xattrName: reading user.* and trusted.* is reading what somebody put there; labels and
 // access control lists describe the object as its mode does, and ls -l asks for them.
 func (c *Call) xattrName(addr uint64, m Memory) error {
-	var buf [256]byte // XATTR_NAME_MAX, with the NUL
-	name, err := readString(m, buf[:], addr, len(buf), "attribute name")
+	name, err := ReadXattrName(m, addr)
 	if err != nil {
-		var fault *Fault
-		if errors.As(err, &fault) && fault.Errno == syscall.ENAMETOOLONG {
-			fault.Errno = syscall.ERANGE // xattr(7)
-		}
 		return err
 	}
 	if o := c.path(); o != nil && !strings.HasPrefix(name, "security.") && !strings.HasPrefix(name, "system.") {
@@ -394,9 +399,12 @@ const (
 )
 
 func (c *Call) message(addr uint64, index int, m Memory) error {
-	var raw [16]byte // msg_name, msg_namelen
+	var raw [sizeOfMsghdr]byte
 	if err := readFull(m, raw[:], addr, "msghdr"); err != nil {
 		return err
+	}
+	if index == 0 {
+		c.Header, c.HasHeader = raw, true
 	}
 	name, length := binary.NativeEndian.Uint64(raw[:]), uint64(binary.NativeEndian.Uint32(raw[8:]))
 	if name == 0 || length == 0 {

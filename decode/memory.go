@@ -109,3 +109,20 @@ func readArgv(m Memory, addr uint64) ([]string, error) {
 		out = append(out, s)
 	}
 }
+
+// ReadPath copies a pathname that names nothing to be judged (the text of a symbolic link).
+func ReadPath(m Memory, addr uint64) (string, error) {
+	var buf [pathMax]byte
+	return readString(m, buf[:], addr, pathMax, "path")
+}
+
+// ReadXattrName copies the name of an extended attribute.
+func ReadXattrName(m Memory, addr uint64) (string, error) {
+	var buf [256]byte // XATTR_NAME_MAX, with the NUL
+	name, err := readString(m, buf[:], addr, len(buf), "attribute name")
+	var fault *Fault
+	if errors.As(err, &fault) && fault.Errno == syscall.ENAMETOOLONG {
+		fault.Errno = syscall.ERANGE // xattr(7)
+	}
+	return name, err
+}

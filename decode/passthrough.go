@@ -15,16 +15,16 @@ var Passthrough = []struct{ Why, Names string }{
 		eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime pipe pipe2
 		inotify_init inotify_init1 inotify_rm_watch`},
 	{"memory of the task itself", `
-		brk munmap mremap madvise mincore msync mlock mlock2 mlockall munlock munlockall mseal remap_file_pages
+		brk munmap mremap  mincore msync mlock mlock2 mlockall munlock munlockall mseal remap_file_pages
 		pkey_alloc pkey_free map_shadow_stack membarrier rseq rseq_slice_yield set_robust_list get_robust_list memfd_create
 		mbind get_mempolicy set_mempolicy set_mempolicy_home_node  `},
 	{"the task's own life, identity and limits; no_new_privs keeps rights from growing", `
 		fork vfork exit exit_group wait4 waitid set_tid_address restart_syscall rt_sigreturn
 		getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgid getpgrp getsid
-		setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups setpgid setsid
-		capget capset umask getcwd uname sysinfo getrlimit setrlimit getrusage times alarm pause 
+		         setpgid setsid
+		capget   getcwd umask uname sysinfo getrlimit setrlimit getrusage times alarm pause 
 		arch_prctl set_thread_area get_thread_area  getcpu lsm_get_self_attr lsm_set_self_attr lsm_list_modules
-		landlock_create_ruleset landlock_add_rule landlock_restrict_self`},
+		landlock_create_ruleset landlock_add_rule `},
 	{"signals of the task itself", `
 		rt_sigaction rt_sigprocmask rt_sigpending rt_sigsuspend rt_sigtimedwait sigaltstack`},
 	{"waits and clocks", `

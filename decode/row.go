@@ -19,6 +19,7 @@ const (
 	OpenFlags               // open(2) flags (int)
 	OpenHow                 // struct open_how * of openat2(2); its size is the next argument
 	AtFlags                 // AT_* flags (int)
+	Mode                    // mode_t of the path before it
 	Argv                    // char *const argv[]
 	ModeType                // mode_t whose S_IFMT bits say what mknod makes
 	Sockaddr                // struct sockaddr *; the length is the next argument
@@ -144,6 +145,8 @@ const (
 	Untrace            // clone(2) with CLONE_UNTRACED: the bit is cleared in the register
 	Listing            // getdents: hidden names are taken out when the call returns
 	Signal             // a signal: refused to outsiders, fanned out in a group
+	Changes            // credentials or umask of the caller: what is known of them is forgotten
+	Range              // a range of memory that the argument window must not lie in
 	Dumpable           // PR_SET_DUMPABLE 0, PR_GET_DUMPABLE: answered without taking effect
 )
 

@@ -21,6 +21,8 @@ type SockAddr struct {
 	// Unnamed: AF_UNIX with the family alone (bind: the kernel picks an abstract name), or
 	// AF_UNSPEC where that means "no address".
 	Unnamed bool
+	// Raw is the whole address as it was read, in the length the call gave.
+	Raw string
 }
 
 // The lengths of address structures (ip(7), ipv6(7), unix(7)). RFC 2133's sockaddr_in6
@@ -96,5 +98,6 @@ func readSockaddr(m Memory, addr uint64, length uint64, access Access, send bool
 		return a, false, err
 	}
 	a, err = parseSockaddr(raw[:n], access, send)
+	a.Raw = string(raw[:n])
 	return a, err == nil, err
 }

@@ -13,10 +13,10 @@ import (
 // the name out of passthrough.go); see docs/adding-a-syscall.md.
 var Rows = []Row{
 	// open(2), openat(2), openat2(2), creat(2). The access comes from the flags.
-	{Name: "open", Event: "open", Args: args(path(0), openFlags, word), Need: NeedReads, When: opensThat(1)},
-	{Name: "openat", Event: "open", Args: args(dirfd, path(0), openFlags, word), Need: NeedReads, When: opensThat(2)},
+	{Name: "open", Event: "open", Args: args(path(0), openFlags, mode), Need: NeedReads, When: opensThat(1)},
+	{Name: "openat", Event: "open", Args: args(dirfd, path(0), openFlags, mode), Need: NeedReads, When: opensThat(2)},
 	{Name: "openat2", Event: "open", Args: args(dirfd, path(0), openHow, word)},
-	{Name: "creat", Event: "open", Args: args(path(0), word), Flags: unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC},
+	{Name: "creat", Event: "open", Args: args(path(0), mode), Flags: unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC},
 
 	// execve(2), execveat(2): the #! chain and the loader are added by the tracer.
 	{Name: "execve", Event: "os.exec", Args: args(path(Exec), argv, word)},
@@ -85,9 +85,6 @@ var Rows = []Row{
 	{Name: "lsetxattr", Event: "os.setxattr", Args: args(lpath(Attr), word, word, word, word)},
 	{Name: "removexattr", Event: "os.removexattr", Args: args(path(Attr), word)},
 	{Name: "lremovexattr", Event: "os.removexattr", Args: args(lpath(Attr), word)},
-	{Name: "setxattrat", Event: "os.setxattr", Args: args(dirfd, pathOrFD(Attr), atFlags, word, word, word)},
-	{Name: "removexattrat", Event: "os.removexattr", Args: args(dirfd, pathOrFD(Attr), atFlags, word)},
-	{Name: "file_setattr", Args: args(dirfd, pathOrFD(Attr), word, word, atFlags)},
 
 	// Metadata through a descriptor that may have been opened for reading only (C25).
 	{Name: "fchmod", Event: "os.chmod", Args: args(fd(Attr), word)},
@@ -171,10 +168,22 @@ var Rows = []Row{
 	{Name: "process_vm_writev", Const: refuse("memory", "memory of another process may not be written")},
 	{Name: "process_madvise", Const: refuse("memory", "memory of another process may not be changed")},
 
+	// What the caller is, and what files it makes are: allowed, and noted.
+	{Name: "setuid", Special: Changes}, {Name: "setgid", Special: Changes}, {Name: "setreuid", Special: Changes},
+	{Name: "setregid", Special: Changes}, {Name: "setresuid", Special: Changes}, {Name: "setresgid", Special: Changes},
+	{Name: "setfsuid", Special: Changes}, {Name: "setfsgid", Special: Changes}, {Name: "setgroups", Special: Changes},
+	{Name: "capset", Special: Changes}, {Name: "landlock_restrict_self", Special: Changes},
+	// A fork must not lack the argument window: something else could lie in its place.
+	{Name: "madvise", Special: Range, When: any(equal(2, unix.MADV_DONTFORK))},
+
 	// Ways around the filter, around names, into the kernel or the machine.
 	{Name: "io_uring_setup", Const: noSuch("io_uring", "its operations run without a filter; programs fall back")},
 	{Name: "io_uring_enter", Const: noSuch("io_uring", "its operations run without a filter; programs fall back")},
 	{Name: "io_uring_register", Const: noSuch("io_uring", "its operations run without a filter; programs fall back")},
+	// New forms of what older calls do; programs fall back to those.
+	{Name: "setxattrat", Const: noSuch("new-call", "programs fall back to setxattr")},
+	{Name: "removexattrat", Const: noSuch("new-call", "programs fall back to removexattr")},
+	{Name: "file_setattr", Const: noSuch("new-call", "programs fall back to ioctl")},
 	{Name: "memfd_secret", Const: noSuch("secret-memory", "ptguard could not read arguments in it")},
 	{Name: "userfaultfd", Const: refuse("userfaultfd", "lets a program hold up and change what is read from its memory")},
 	{Name: "open_by_handle_at", Const: refuse("handles", "opens files without a path")},
@@ -295,6 +304,7 @@ var (
 	openFlags   = Arg{Kind: OpenFlags}
 	openHow     = Arg{Kind: OpenHow}
 	atFlags     = Arg{Kind: AtFlags}
+	mode        = Arg{Kind: Mode}
 	argv        = Arg{Kind: Argv}
 	modeType    = Arg{Kind: ModeType}
 	renameFlags = Arg{Kind: RenameFlags}

@@ -33,7 +33,9 @@ const (
 // The numbers form a binary search tree over ranges of equal treatment, so a call costs
 // about ten instructions. clone3 is answered by the filter itself: every thread start
 // tries it, and a stop each would be a flood that says nothing.
-func compileFilter(a *decode.Arch, p decode.Policy) ([]bpf.Instruction, error) {
+//
+// The magic number goes to our listener (see notify_unsafe.go), if there is one.
+func compileFilter(a *decode.Arch, p decode.Policy, listen bool) ([]bpf.Instruction, error) {
 	spans := numberSpans(a, p)
 	tree := searchTree(spans)
 	program := []bpf.Instruction{
@@ -46,6 +48,11 @@ func compileFilter(a *decode.Arch, p decode.Policy) ([]bpf.Instruction, error) {
 		program = append(program,
 			bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: a.X32, SkipFalse: 1},
 			bpf.RetConstant{Val: retTrace}) // x32, or a number of -1 that the program gave itself
+	}
+	if listen {
+		program = append(program,
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: magicNumber, SkipFalse: 1},
+			bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
 	}
 	program = append(program, tree...)
 	if len(program) > 4096 { // BPF_MAXINSNS

@@ -29,7 +29,7 @@ func FuzzFilter(f *testing.F) {
 	}
 	get := func(t *testing.T, k key) (*bpf.VM, *loop) {
 		if machines[k] == nil {
-			program, err := compileFilter(k.arch, k.policy)
+			program, err := compileFilter(k.arch, k.policy, true)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func (d data) bytes() []byte {
 
 func machine(t *testing.T, a *decode.Arch, p decode.Policy) func(data) uint32 {
 	t.Helper()
-	program, err := compileFilter(a, p)
+	program, err := compileFilter(a, p, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,14 @@ func (l *loop) seccompStop(s stopped) {
 		s.lost(err, "read the call of")
 		return
 	}
+	if info.Op == syscallInfoSeccomp && info.Arch == native.Audit && !l.backFromStub(s, &info) {
+		return
+	}
+	if s.retrying {
+		s.task.retrying = false
+	} else {
+		s.task.again, s.task.barred = 0, false
+	}
 	nr := uint32(info.Nr)
 	l.number = info.Nr
 	switch {
@@ -59,6 +67,10 @@ func (l *loop) seccompStop(s stopped) {
 		s.refuse(unix.ENOSYS)
 	case row.Const != nil:
 		l.refuseConst(s, row.Name, row.Event, row.Const)
+	case row.Special == decode.Changes:
+		l.credentialsChange(s)
+	case row.Special == decode.Range:
+		l.rangeCall(s, &info.Args)
 	case row.Special == decode.Untrace:
 		l.untrace(s, info.Args[0])
 	case row.Special == decode.Dumpable:
@@ -142,9 +154,10 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		s.refuse(bare)
 		return
 	case bare != 0:
-		// The act fails on its names; the kernel says so itself, with the right errno.
+		// The act fails on its names. The kernel would say so too, but not if somebody
+		// changes them before it looks.
 		l.recordBare(s, bare)
-		s.resume(0)
+		s.refuse(bare)
 		return
 	case l.call.Refuse != nil:
 		l.refuseConst(s, row.Name, l.call.Event, l.call.Refuse)
@@ -163,7 +176,7 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 			}
 			if j.decision.Verdict != rules.Hide && l.notListening(j) {
 				l.recordBare(s, unix.ECONNREFUSED)
-				s.resume(0)
+				s.refuse(unix.ECONNREFUSED)
 				return
 			}
 			l.refused(s, j, j.decision)
@@ -182,7 +195,11 @@ func (l *loop) carryOut(s stopped) {
 		l.deliver(s)
 	case decode.Listing:
 		l.list(s)
-	case decode.NotSpecial, decode.Untrace, decode.Dumpable:
+	case decode.NotSpecial, decode.Untrace, decode.Dumpable, decode.Changes, decode.Range:
+		if carry := l.carriers[l.call.Row]; carry != nil && l.started {
+			carry(l, s)
+			return
+		}
 		s.resume(0)
 	}
 }

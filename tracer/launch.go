@@ -29,7 +29,7 @@ type child struct {
 //
 // Precondition: tracer thread.
 func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
-	program, err := compileFilter(native, needs)
+	program, err := compileFilter(native, needs, true)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
 	c := &child{pid: pid, pipe: pipe}
 	spec := stageSpec{
 		Path: cfg.Path, Argv: cfg.Argv, Env: cfg.Env, KeepFDs: cfg.KeepFDs,
-		AllowSetID: cfg.AllowSetuid, Scoped: scoped, Filter: filter, Blocked: blocked,
+		AllowSetID: cfg.AllowSetuid, Scoped: scoped, Filter: filter, Listen: true, Blocked: blocked,
 	}
 	spec.Ignored, _ = inherit.Ignored()
 	if err := c.bringUp(&spec); err != nil {
@@ -127,6 +127,31 @@ func (c *child) bringUp(spec *stageSpec) error {
 		return fmt.Errorf("let the init stage go: %w", err)
 	}
 	return nil
+}
+
+// receiveListener takes the listener's descriptor, which comes before the exec; -1 if the
+// kernel had none to give.
+func (c *child) receiveListener() (int, error) {
+	var text [1]byte
+	room := make([]byte, unix.CmsgSpace(4))
+	n, got, _, _, err := unix.Recvmsg(int(c.pipe.Fd()), text[:], room, unix.MSG_CMSG_CLOEXEC)
+	switch {
+	case err != nil:
+		return -1, fmt.Errorf("receive the seccomp listener: %w", err)
+	case n == 1 && text[0] == 0 && got == 0:
+		return -1, nil
+	case n == 1 && text[0] != 0: // the first byte of a stageError
+		return -1, decodeStageError(io.MultiReader(strings.NewReader(string(text[:])), c.pipe))
+	}
+	messages, err := unix.ParseSocketControlMessage(room[:got])
+	if err != nil || len(messages) != 1 {
+		return -1, fmt.Errorf("receive the seccomp listener: the init stage ended: %w", err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return -1, fmt.Errorf("receive the seccomp listener: %w", err)
+	}
+	return fds[0], nil
 }
 
 // stageResult tells why the stage ended without an exec.

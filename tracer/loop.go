@@ -16,17 +16,22 @@ import (
 // loop is the one flow: wait for a stop, say what it is, have it judged or booked, resume.
 // All of it runs on the tracer thread; the only way in from other goroutines is post.
 type loop struct {
-	cfg     *Config
-	cmd     int // pid of the program
-	tasks   map[int]*task
-	classes [512]decode.Class // by number; every number of both architectures is below 512
-	policy  decode.Policy
-	facts   facts
-	call    decode.Call
-	number  uint64      // of the call at hand
-	scoped  bool        // Landlock keeps signals inside the tree
-	judged  []judgement // of the call at hand, reused
-	resolve *resolve.Resolver
+	cfg      *Config
+	cmd      int // pid of the program
+	tasks    map[int]*task
+	classes  [512]decode.Class // by number; every number of both architectures is below 512
+	policy   decode.Policy
+	facts    facts
+	call     decode.Call
+	number   uint64      // of the call at hand
+	scoped   bool        // Landlock keeps signals inside the tree
+	judged   []judgement // of the call at hand, reused
+	resolve  *resolve.Resolver
+	listener *listener
+	failed   error      // why the run ends although nothing ran
+	received chan error // tells when the listener has come, before the program's exec
+	carriers map[*decode.Row]func(*loop, stopped)
+	own      *credentials
 
 	started bool // the program's own exec has happened
 	ended   bool // the program has exited
@@ -80,8 +85,15 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 	}
 	event, sig := int(status)>>16, status.StopSignal()
 	switch {
+	case t.setup != nil && (event == unix.PTRACE_EVENT_SECCOMP || sig == unix.SIGTRAP|0x80):
+		l.stats.Stops++
+		l.setupStop(s, event == unix.PTRACE_EVENT_SECCOMP)
 	case event == unix.PTRACE_EVENT_SECCOMP:
 		l.stats.Stops++
+		if l.begin(); l.failed != nil {
+			s.kill()
+			return
+		}
 		l.seccompStop(s)
 	case event == unix.PTRACE_EVENT_FORK, event == unix.PTRACE_EVENT_VFORK, event == unix.PTRACE_EVENT_CLONE:
 		l.born(s)
@@ -95,6 +107,8 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 		}
 	case sig == unix.SIGTRAP|0x80 && t.listing != nil:
 		l.listed(s)
+	case sig == unix.SIGTRAP|0x80 && t.leaving != nil:
+		l.left(s)
 	case event != 0, sig == unix.SIGTRAP|0x80:
 		s.resume(0) // first stop of a new task, end of a group stop, a syscall stop nobody asked for
 	default:
@@ -111,7 +125,8 @@ func isStopSignal(sig unix.Signal) bool {
 // (techniques A20). Nothing is inherited yet that only the parent's event could tell;
 // with scopes a task will be held here until it is known whose child it is.
 func (l *loop) adopt(tid int) *task {
-	t := &task{tid: tid}
+	t := &task{tid: tid, slot: -1}
+	t.enter(&space{crowded: true})
 	if pid := threadGroup(tid); pid != tid && l.tasks[pid] != nil {
 		t.proc = l.tasks[pid].proc
 	} else {
@@ -125,9 +140,16 @@ func (l *loop) adopt(tid int) *task {
 func (l *loop) born(s stopped) {
 	tid, err := eventMessage(s.tid)
 	if err == nil && l.tasks[tid] == nil {
-		t := &task{tid: tid, proc: &process{pid: tid, undumpable: s.proc.undumpable}}
-		if flags, err := cloneFlags(s.tid); err == nil && flags&unix.CLONE_THREAD != 0 {
+		t := &task{tid: tid, slot: -1, proc: &process{pid: tid, undumpable: s.proc.undumpable, fenced: s.proc.fenced}}
+		flags, err := cloneFlags(s.tid)
+		switch {
+		case err != nil: // killed meanwhile
+			t.enter(&space{crowded: true})
+		case flags&unix.CLONE_THREAD != 0:
 			t.proc = s.proc
+			fallthrough
+		default:
+			t.enter(s.childSpace(flags))
 		}
 		l.tasks[tid] = t
 	}
@@ -142,14 +164,21 @@ func (l *loop) execed(s stopped) {
 	if old, err := eventMessage(s.tid); err == nil && old != s.tid {
 		if t := l.tasks[old]; t != nil {
 			images = t.images
+			l.leave(t)
 			delete(l.tasks, old)
 		}
 	}
 	for tid, t := range l.tasks { // siblings may vanish without a word
 		if t.proc == s.proc && tid != s.tid {
+			l.leave(t)
 			delete(l.tasks, tid)
 		}
 	}
+	l.leave(s.task)
+	s.enter(&space{})
+	s.task.setup, s.task.leaving, s.task.listing, s.task.creds = nil, nil, nil, nil
+	s.task.frameAt, s.task.again, s.task.barred, s.task.noWindow = 0, 0, false, ""
+	l.listener.take(s.tid)
 	s.images = nil
 	s.proc.undumpable = false
 	if s.tid == l.cmd {
@@ -160,8 +189,12 @@ func (l *loop) execed(s stopped) {
 
 // exited books the end of a task.
 func (l *loop) exited(tid int, status unix.WaitStatus) {
-	if t := l.tasks[tid]; t != nil && t.proc.pid == tid {
-		l.facts.ended(tid)
+	if t := l.tasks[tid]; t != nil {
+		if t.proc.pid == tid {
+			l.facts.ended(tid)
+		}
+		l.leave(t)
+		l.listener.take(tid)
 	}
 	delete(l.tasks, tid)
 	if tid != l.cmd {

@@ -13,7 +13,9 @@ import (
 // mapping is one line of /proc/TID/maps (proc_pid_maps(5)).
 type mapping struct {
 	start, end uint64
+	offset     uint64
 	dev, ino   uint64
+	perms      string // rwxp or rwxs
 	path       string
 }
 
@@ -25,11 +27,9 @@ func readMaps(tid int) ([]mapping, error) {
 	var out []mapping
 	for line := range strings.Lines(string(text)) {
 		var m mapping
-		var perms string
-		var offset uint64
 		var major, minor uint32
 		line = strings.TrimSuffix(line, "\n")
-		if _, err := fmt.Sscanf(line, "%x-%x %s %x %x:%x %d", &m.start, &m.end, &perms, &offset, &major, &minor, &m.ino); err != nil {
+		if _, err := fmt.Sscanf(line, "%x-%x %s %x %x:%x %d", &m.start, &m.end, &m.perms, &m.offset, &major, &minor, &m.ino); err != nil {
 			return nil, fmt.Errorf("read the mappings of tid %d: %q: %w", tid, line, err)
 		}
 		m.dev = unix.Mkdev(major, minor)

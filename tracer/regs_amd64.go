@@ -40,8 +40,10 @@ func cloneFlags(tid int) (uint64, error) {
 		return 0, err
 	}
 	switch regs.Orig_rax {
-	case unix.SYS_FORK, unix.SYS_VFORK:
+	case unix.SYS_FORK:
 		return 0, nil
+	case unix.SYS_VFORK:
+		return unix.CLONE_VM | unix.CLONE_VFORK, nil
 	}
 	return regs.Rdi, nil
 }

@@ -43,6 +43,12 @@ type Tier struct {
 	Scoped bool
 }
 
+// protection names what keeps arguments from changing after the decision.
+const (
+	protection      = "race-free"
+	plainProtection = "check-then-continue"
+)
+
 // Stats count what a run cost.
 type Stats struct{ Stops, Decisions, Denials uint64 }
 
@@ -98,6 +104,14 @@ func Run(cfg *Config) (result Result, err error) {
 	}
 	defer c.pipe.Close()
 	l.cmd = c.pid
+	if l.own, err = readCredentials(unix.Gettid()); err != nil {
+		_ = unix.Kill(c.pid, unix.SIGKILL)
+		reap(c.pid)
+		return result, err
+	}
+	// What the tree makes gets the tree's umask, applied by hand (perform.go).
+	unix.Umask(0)
+	l.listener, l.carriers = &listener{fd: -1, gifts: map[int]gift{}}, newCarriers()
 	signals, err := catchSignals()
 	if err != nil {
 		_ = unix.Kill(c.pid, unix.SIGKILL)
@@ -105,11 +119,11 @@ func Run(cfg *Config) (result Result, err error) {
 		return result, err
 	}
 	defer signals.Close()
-	return l.see(c, signals, scoped)
+	return l.see(c, signals)
 }
 
 // see runs the loop to its end and turns a panic into a dead tree and an error.
-func (l *loop) see(c *child, signals *os.File, scoped bool) (result Result, err error) {
+func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			l.killTree()
@@ -117,10 +131,19 @@ func (l *loop) see(c *child, signals *os.File, scoped bool) (result Result, err 
 			err = fmt.Errorf("the tree was killed: %v\n%s", bug, debug.Stack())
 		}
 	}()
-	l.tasks[c.pid] = &task{tid: c.pid, proc: &process{pid: c.pid}}
-	if l.cfg.OnStart != nil {
-		l.cfg.OnStart(Tier{Name: "check-then-continue", Scoped: scoped})
-	}
+	first := &task{tid: c.pid, slot: -1, proc: &process{pid: c.pid}}
+	first.enter(&space{})
+	l.tasks[c.pid] = first
+	received := make(chan error, 1)
+	go func() {
+		fd, err := c.receiveListener()
+		if err == nil && fd >= 0 {
+			l.listener.fd = fd
+			go l.listener.serve()
+		}
+		received <- err
+	}()
+	l.received = received
 	go l.forwardSignals(signals)
 	if l.cfg.Timeout > 0 {
 		limit := time.AfterFunc(l.cfg.Timeout, func() {
@@ -134,14 +157,45 @@ func (l *loop) see(c *child, signals *os.File, scoped bool) (result Result, err 
 	}
 	l.run()
 	result.Status, result.Stats = l.status, l.stats
+	if l.failed != nil {
+		return result, l.failed
+	}
 	if !l.started {
 		return result, l.startError(c)
 	}
 	return result, nil
 }
 
+// begin runs at the first stop of the filter, the program's exec about to be judged: the
+// listener has come, and what protects the run is known.
+func (l *loop) begin() {
+	if l.received == nil {
+		return
+	}
+	err := <-l.received
+	l.received = nil
+	if err != nil {
+		l.failed = err
+		l.killTree()
+		return
+	}
+	tier := Tier{Name: protection, Scoped: l.scoped}
+	if l.listener.fd < 0 {
+		tier.Name = plainProtection
+		l.cfg.Live.Warn("another seccomp listener is active (a container runtime's?): arguments in memory are not protected against the program's own threads")
+	}
+	if l.cfg.OnStart != nil {
+		l.cfg.OnStart(tier)
+	}
+}
+
 // startError tells why the program never came to run.
 func (l *loop) startError(c *child) error {
+	if l.received != nil { // it ended before the listener came: that error is the one
+		if err := <-l.received; err != nil {
+			return err
+		}
+	}
 	err := c.stageResult()
 	var stage *stageError
 	if errors.As(err, &stage) && stage.Exec {

@@ -26,6 +26,7 @@ type stageSpec struct {
 	AllowSetID bool // leave no_new_privs off
 	Scoped     bool // enter a Landlock domain that scopes signals
 	Filter     []unix.SockFilter
+	Listen     bool // load the filter with a listener and send its descriptor
 	// Ignored and Blocked are the signals the program must find ignored and blocked, as
 	// ptguard was started with them: bit N-1 for signal N. Go changes both in between.
 	Ignored, Blocked uint64
@@ -81,7 +82,7 @@ func Stage(args []string) {
 	if _, err := pipe.Read(goOn[:]); err != nil {
 		os.Exit(125)
 	}
-	if err := loadFilter(spec.Filter); err != nil {
+	if err := load(number, &spec); err != nil {
 		report(&stageError{Step: "load the seccomp filter", Errno: errnoOf(err)})
 	}
 	if err := inheritSignals(&spec); err != nil {
@@ -93,6 +94,33 @@ func Stage(args []string) {
 		err = syscall.Exec("/bin/sh", argv, spec.Env)
 	}
 	report(&stageError{Step: "exec " + spec.Path, Errno: errnoOf(err), Exec: true})
+}
+
+// load loads the filter on this thread. The listener's descriptor is sent from another one,
+// which is not filtered: this thread's own sendmsg(2) would go to the tracer.
+func load(pipe int, spec *stageSpec) error {
+	descriptor, sent := make(chan int), make(chan error, 1)
+	ready := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // a thread that is there before the filter is
+		close(ready)
+		var rights []byte
+		if fd := <-descriptor; fd >= 0 {
+			rights = unix.UnixRights(fd)
+		}
+		sent <- unix.Sendmsg(pipe, []byte{0}, rights, nil, 0)
+		select {}
+	}()
+	<-ready
+	fd, err := loadFilter(spec.Filter, spec.Listen)
+	if errors.Is(err, unix.EBUSY) { // a listener of whoever contains us: seccomp has but one
+		fd, err = loadFilter(spec.Filter, false)
+	}
+	if err != nil {
+		return err
+	}
+	descriptor <- fd
+	return <-sent
 }
 
 // prepare sets up everything that comes before the supervisor seizes us.

@@ -18,6 +18,23 @@ type task struct {
 	inStop bool
 	// images are the files that the pending execve was decided on; the exec event compares.
 	images []fileID
+	// space is its address space; slot is its place in the space's window, -1 if it has
+	// none, frames the calls that run from there, frameAt the next to be used.
+	space   *space
+	slot    int
+	frames  *[frames]frame
+	frameAt int
+	// readyAtResume: the window was ready when the task was last resumed.
+	readyAtResume bool
+	setup         *setup   // under way
+	leaving       *leaving // a reissued call whose exit stop is awaited
+	noWindow      string   // why the call that comes next cannot have a window
+	// again counts how often the call at hand has been decided anew; retrying: the next
+	// seccomp stop is such a call; barred: the canonical way is barred to the task.
+	again    int
+	retrying bool
+	barred   bool
+	creds    *credentials // nil until needed, and again when they may have changed
 	// listing is the getdents call whose exit stop is awaited.
 	listing *listing
 }
@@ -27,6 +44,8 @@ type process struct {
 	pid int
 	// undumpable: it asked for PR_SET_DUMPABLE 0 and was told so, without effect.
 	undumpable bool
+	// fenced: it put itself into a Landlock domain.
+	fenced bool
 }
 
 type fileID struct{ dev, ino uint64 }
@@ -36,7 +55,18 @@ type fileID struct{ dev, ino uint64 }
 type stopped struct{ *task }
 
 // resume lets the task run on, with signal sig delivered if it is not 0.
-func (s stopped) resume(sig unix.Signal) { s.request(unix.PTRACE_CONT, uintptr(sig)) }
+func (s stopped) resume(sig unix.Signal) {
+	if s.awaitsExit() {
+		s.request(unix.PTRACE_SYSCALL, uintptr(sig))
+		return
+	}
+	s.request(unix.PTRACE_CONT, uintptr(sig))
+}
+
+// awaitsExit: the task is in a call whose end we have to see, whatever stops come between.
+func (t *task) awaitsExit() bool {
+	return t.leaving != nil || t.listing != nil || t.setup != nil && !t.setup.ran
+}
 
 // listen leaves the task in its group stop but lets it hear SIGCONT (PTRACE_LISTEN).
 func (s stopped) listen() { s.request(unix.PTRACE_LISTEN, 0) }
@@ -50,7 +80,7 @@ func (s stopped) answer(result int64) {
 		s.lost(err, "skip call")
 		return
 	}
-	s.resume(0)
+	s.request(unix.PTRACE_CONT, 0)
 }
 
 func (s stopped) request(request int, data uintptr) {
@@ -58,6 +88,7 @@ func (s stopped) request(request int, data uintptr) {
 		panic(fmt.Sprintf("bug: tid %d resumed twice", s.tid))
 	}
 	s.inStop = false
+	s.readyAtResume = s.space != nil && s.space.state == spaceReady
 	if err := ptrace(request, s.tid, 0, data); err != nil {
 		s.lost(err, "resume")
 	}

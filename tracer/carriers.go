@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import "ptguard/decode"
+
+// carry says how each allowed call is carried out so that nothing the tree does meanwhile
+// can change what was decided. Calls that are not here run on as they are: their arguments
+// are numbers in registers (signals, limits), or the exec event looks at what came of them.
+var carry = map[string]func(*loop, stopped){
+	"open": (*loop).carryOpen, "openat": (*loop).carryOpen, "openat2": (*loop).carryOpen, "creat": (*loop).carryOpen,
+
+	"unlink": by(performUnlink), "unlinkat": by(performUnlinkat), "rmdir": by(performRmdir),
+	"mkdir": by(performMkdir), "mkdirat": by(performMkdir), "mknod": by(performMknod), "mknodat": by(performMknod),
+	"symlink": by(performSymlink), "symlinkat": by(performSymlink),
+	"rename": by(performRename), "renameat": by(performRename), "renameat2": by(performRename),
+	"link": by(performLink), "linkat": by(performLink),
+	"truncate": by(performTruncate),
+	"chmod":    by(performChmod), "fchmod": by(performChmod), "fchmodat": by(performChmod), "fchmodat2": by(performChmod),
+	"chown": by(performChown), "lchown": by(performChown), "fchown": by(performChown), "fchownat": by(performChown),
+	"utime": by(performUtime), "utimes": by(performUtime), "futimesat": by(performUtime), "utimensat": by(performUtime),
+	"setxattr": by(performSetxattr), "lsetxattr": by(performSetxattr), "fsetxattr": by(performSetxattr),
+	"removexattr": by(performRemovexattr), "lremovexattr": by(performRemovexattr), "fremovexattr": by(performRemovexattr),
+
+	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
+	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,
+}
+
+func by(act performer) func(*loop, stopped) {
+	return func(l *loop, s stopped) { l.perform(s, act) }
+}
+
+// newCarriers binds the table to rows, so that a stop needs no look-up by name.
+func newCarriers() map[*decode.Row]func(*loop, stopped) {
+	out := map[*decode.Row]func(*loop, stopped){}
+	for i := range decode.Rows {
+		row := &decode.Rows[i]
+		if f := carry[row.Name]; f != nil && row.Const == nil && row.Special == decode.NotSpecial {
+			out[row] = f
+		}
+	}
+	return out
+}
+
+func (l *loop) carryOpen(s stopped) { l.reissueOpen(s, &l.judged[0]) }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// credentials are what the kernel judges a task's file accesses by.
+type credentials struct {
+	fsuid, fsgid int
+	groups       string // as /proc writes them, sorted by the kernel
+	caps         uint64 // effective
+	// fenced: the task is in a Landlock domain of its own, which our acts would not be in.
+	fenced bool
+}
+
+// readCredentials reads /proc/TID/status (proc_pid_status(5)).
+func readCredentials(tid int) (*credentials, error) {
+	text, err := os.ReadFile(procPath(tid, "status"))
+	if err != nil {
+		return nil, fmt.Errorf("read the credentials of tid %d: %w", tid, err)
+	}
+	c := &credentials{fsuid: -1, fsgid: -1}
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		fields := strings.Fields(value)
+		switch {
+		case key == "Uid" && len(fields) == 4:
+			c.fsuid, err = strconv.Atoi(fields[3])
+		case key == "Gid" && len(fields) == 4:
+			c.fsgid, err = strconv.Atoi(fields[3])
+		case key == "Groups":
+			c.groups = strings.Join(fields, " ")
+		case key == "CapEff" && len(fields) == 1:
+			c.caps, err = strconv.ParseUint(fields[0], 16, 64)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the credentials of tid %d: %q: %w", tid, line, err)
+		}
+	}
+	if c.fsuid < 0 || c.fsgid < 0 {
+		return nil, fmt.Errorf("read the credentials of tid %d: incomplete", tid)
+	}
+	return c, nil
+}
+
+// credentialsOf gives a stopped task's credentials. They are read once and again after a
+// call that may have changed them.
+func (l *loop) credentialsOf(s stopped) (*credentials, error) {
+	if s.creds != nil {
+		return s.creds, nil
+	}
+	c, err := readCredentials(s.tid)
+	if err != nil {
+		return nil, err
+	}
+	c.fenced = s.proc.fenced
+	s.task.creds = c
+	return c, nil
+}
+
+// credentialsChange lets a call run that changes the credentials of its task.
+func (l *loop) credentialsChange(s stopped) {
+	s.task.creds = nil
+	if native.SyscallName(uint32(l.number)) == "landlock_restrict_self" && l.started {
+		s.proc.fenced = true
+	}
+	s.resume(0)
+}
+
+// sameRights tells whether the task has exactly our own rights.
+func (l *loop) sameRights(s stopped) bool {
+	c, err := l.credentialsOf(s)
+	return err == nil && !c.fenced && c.fsuid == l.own.fsuid && c.fsgid == l.own.fsgid && c.groups == l.own.groups && c.caps == l.own.caps
+}
+
+// umask of a stopped task, read anew each time: tasks that share CLONE_FS share it.
+func umask(s stopped) uint32 {
+	mask, err := strconv.ParseUint(statusField(s.tid, "Umask"), 8, 32)
+	if err != nil {
+		return 0o777
+	}
+	return uint32(mask)
+}
+
+// rangeCall keeps the argument window in the spaces of children: madvise(MADV_DONTFORK) on it
+// is refused.
+func (l *loop) rangeCall(s stopped, args *[6]uint64) {
+	sp := s.space
+	start, end := args[0], args[0]+args[1]
+	if sp != nil && sp.state == spaceReady && (end < start || start < sp.base+windowSize && end > sp.base) {
+		s.refuse(unix.EPERM)
+		return
+	}
+	s.resume(0)
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/internal/resolve"
+)
+
+// reissueNames runs a call on names that we cannot perform with the task's rights: on
+// canonical paths in the window, with a look at the exit stop whether their directories are
+// still those that were decided on. If not, the process is killed: somebody moved them
+// meanwhile.
+func (l *loop) reissueNames(s stopped) {
+	var paths []string
+	var parents []fileID
+	asked := call{l.number, l.call.Args}
+	for i := range l.judged {
+		j := &l.judged[i]
+		if j.object.Kind != decode.Path && j.object.Kind != decode.Entry || j.resolved.Nameless {
+			l.refuseConst(s, l.call.Row.Name, l.call.Event, &decode.Answer{Errno: unix.EPERM, Guard: "unprotected", Reason: "ptguard cannot act with this task's rights on an object without a path"})
+			return
+		}
+		path := j.resolved.Path
+		if j.resolved.Slash {
+			path += "/"
+		}
+		paths = append(paths, path)
+		parents = append(parents, directoryOf(j.resolved.Path))
+	}
+	if len(paths) == 0 || len(paths) > 1 && len(paths[1]) >= secondRoom {
+		s.refuse(unix.ENAMETOOLONG)
+		return
+	}
+	if !l.inWindow(s) {
+		return
+	}
+	row := l.call.Row
+	l.reissue(s, false, func(w *window, slot int) call {
+		n := 0
+		for i, arg := range row.Args {
+			switch arg.Kind {
+			case decode.Dirfd:
+				asked.args[i] = cwdWord
+			case decode.Path, decode.Entry:
+				asked.args[i] = w.putString(s.space, slot, [2]int{offPath, secondPath}[n], paths[n])
+				n++
+			}
+		}
+		return asked
+	})
+	if s.leaving != nil {
+		s.task.leaving.done = func(s stopped, _ *registers) {
+			for i, path := range paths {
+				if directoryOf(path) != parents[i] {
+					s.kill()
+				}
+			}
+		}
+	}
+}
+
+// directoryOf identifies the directory that a canonical path's last component lies in.
+func directoryOf(path string) fileID {
+	o, err := resolve.Resolve(resolve.Task{TGID: unix.Getpid(), TID: unix.Gettid()}, unix.AT_FDCWD, path, resolve.Entry|resolve.NoSymlinks)
+	if err != nil || o.Errno != 0 {
+		return fileID{}
+	}
+	defer o.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(o.Parent, &st); err != nil {
+		return fileID{}
+	}
+	return fileID{st.Dev, st.Ino}
+}

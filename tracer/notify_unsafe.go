@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Numbers that are no system calls. A task whose pending call is replaced by magicNumber
+// asks, in the kernel, our listener, which plants a descriptor in it; nothing of this lies
+// in memory that the tree could change. trapNumber is how code in the window calls us.
+const (
+	magicNumber = 0x3ffff
+	trapNumber  = 0x3fffe
+)
+
+// listener is the seccomp notification descriptor of the filter (seccomp_unotify(2)). That
+// it stays open also makes a listener of the tree's own fail with EBUSY.
+type listener struct {
+	fd int
+	mu sync.Mutex
+	// gifts are the descriptors to be planted, by thread id. Any other task that tries
+	// the magic number is told ENOSYS.
+	gifts map[int]gift
+}
+
+type gift struct {
+	fd    int
+	flags uint32 // O_CLOEXEC or 0, for the new descriptor
+	own   bool   // fd is closed when it has been given
+}
+
+type notification struct {
+	id         uint64
+	pid, flags uint32
+	data       [64]byte
+}
+
+type notifyAnswer struct {
+	id    uint64
+	val   int64
+	errno int32
+	flags uint32
+}
+
+type notifyAddFD struct {
+	id                        uint64
+	flags, src, new, newFlags uint32
+}
+
+// ioctl numbers and flags of linux/seccomp.h.
+const (
+	notifyRecv   = 0xc0502100
+	notifySend   = 0xc0182101
+	notifyAdd    = 0x40182103
+	addFlagsSend = 2 // SECCOMP_ADDFD_FLAG_SEND, Linux 5.14
+)
+
+func (n *listener) ioctl(request uintptr, p unsafe.Pointer) syscall.Errno {
+	_, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(n.fd), request, uintptr(p))
+	return errno
+}
+
+// serve answers until the last filtered task is gone.
+func (n *listener) serve() {
+	for {
+		var q notification
+		switch errno := n.ioctl(notifyRecv, unsafe.Pointer(&q)); errno {
+		case 0:
+			n.answer(&q)
+		case unix.EINTR, unix.ENOENT: // the task was killed meanwhile
+		default:
+			return
+		}
+	}
+}
+
+func (n *listener) answer(q *notification) {
+	// Out of the map first: when it has been given, the task may ask for the next at once.
+	g, ok := n.pop(int(q.pid))
+	errno := unix.ENOSYS
+	if ok {
+		add := notifyAddFD{id: q.id, flags: addFlagsSend, src: uint32(g.fd), newFlags: g.flags}
+		errno = n.ioctl(notifyAdd, unsafe.Pointer(&add))
+		if errors.Is(errno, unix.ENOENT) || errors.Is(errno, unix.EINPROGRESS) {
+			n.putBack(int(q.pid), g) // interrupted by a signal: it will ask again
+			return
+		}
+		g.close()
+		if errno == 0 {
+			return
+		}
+	}
+	no := notifyAnswer{id: q.id, errno: -int32(errno)}
+	_ = n.ioctl(notifySend, unsafe.Pointer(&no)) // if it fails the task is gone
+}
+
+func (g gift) close() {
+	if g.own {
+		unix.Close(g.fd)
+	}
+}
+
+func (n *listener) pop(tid int) (gift, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	g, ok := n.gifts[tid]
+	delete(n.gifts, tid)
+	return g, ok
+}
+
+func (n *listener) putBack(tid int, g gift) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.gifts[tid]; ok {
+		g.close()
+		return
+	}
+	n.gifts[tid] = g
+}
+
+// give arranges that the next magic call of tid returns a copy of the descriptor.
+func (n *listener) give(tid int, g gift) {
+	n.mu.Lock()
+	n.gifts[tid] = g
+	n.mu.Unlock()
+}
+
+// take withdraws what was arranged for a task that is gone or no longer asks.
+func (n *listener) take(tid int) {
+	if g, ok := n.pop(tid); ok {
+		g.close()
+	}
+}
+
+// signalMask reads and sets a stopped task's blocked signals (PTRACE_GETSIGMASK).
+func signalMask(tid int) (mask uint64, err error) {
+	err = ptrace(unix.PTRACE_GETSIGMASK, tid, 8, uintptr(unsafe.Pointer(&mask)))
+	return mask, err
+}
+
+func setSignalMask(tid int, mask uint64) error {
+	return ptrace(unix.PTRACE_SETSIGMASK, tid, 8, uintptr(unsafe.Pointer(&mask)))
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/internal/resolve"
+)
+
+// Reissue: the call runs on copies of its arguments that the tree cannot change. A path is
+// replaced by the canonical one that was decided on, to be walked without links, so a link
+// that somebody puts into it meanwhile gives ELOOP and the call is decided again.
+
+// frame is a call that left the task for the window: what the task asked for, to be put
+// back, and decided again if the kernel restarts it.
+type frame struct {
+	call call
+	ip   uint64
+}
+
+// maxAgain is how often a call is decided again because a link got into its path.
+const maxAgain = 8
+
+// inWindow sees to it that the space of s has its window. False: s is being taken care of.
+func (l *loop) inWindow(s stopped) bool {
+	sp := s.space
+	if l.listener.fd < 0 { // no way to bring one in; the start has said so
+		s.resume(0)
+		return false
+	}
+	if why := s.noWindow; why != "" {
+		s.task.noWindow = ""
+		l.refuseWindow(s, why)
+		return false
+	}
+	switch sp.state {
+	case spaceReady:
+		return true
+	case spaceBusy:
+		sp.held = append(sp.held, s)
+	case spaceNone:
+		l.beginSetup(s)
+	}
+	return false
+}
+
+// reissueOpen runs an allowed open(2) and kin as openat2(2) on the canonical path.
+func (l *loop) reissueOpen(s stopped, j *judgement) {
+	r := &j.resolved
+	if l.listener.fd >= 0 && (r.Nameless || len(r.Path) >= unix.PathMax || s.barred) {
+		l.openPinned(s, j)
+		return
+	}
+	if !l.inWindow(s) {
+		return
+	}
+	path := r.Path
+	if r.Slash {
+		path += "/"
+	}
+	var how [24]byte
+	binary.NativeEndian.PutUint64(how[:], l.openFlags(j.object))
+	binary.NativeEndian.PutUint64(how[8:], l.openMode(j.object))
+	const resolveCached = 0x20
+	binary.NativeEndian.PutUint64(how[16:], unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|j.object.How&resolveCached)
+	blocks := r.Exists && mayBlock(r.Stat.Mode)
+	l.reissue(s, !blocks, func(w *window, slot int) call {
+		at := w.putString(s.space, slot, offPath, path)
+		return call{unix.SYS_OPENAT2, [6]uint64{cwdWord, at, w.putBytes(s.space, slot, offHow, how[:]), uint64(len(how))}}
+	})
+}
+
+const cwdWord = ^uint64(99) // AT_FDCWD as an argument word
+
+// mayBlock: opening these can wait for somebody, and a waiting task is better found at its
+// own instruction than in a stub (cancellation, restarts).
+func mayBlock(mode uint32) bool {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG, unix.S_IFDIR, unix.S_IFLNK:
+		return false
+	}
+	return true
+}
+
+// validOpenFlags are those that open(2) knows; it drops others, openat2(2) refuses them.
+const validOpenFlags = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_NOCTTY | unix.O_TRUNC | unix.O_APPEND | unix.O_NONBLOCK |
+	unix.O_SYNC | unix.O_DSYNC | unix.O_ASYNC | unix.O_DIRECT | 0x8000 | unix.O_LARGEFILE | unix.O_DIRECTORY | unix.O_NOFOLLOW |
+	unix.O_NOATIME | unix.O_CLOEXEC | unix.O_PATH | unix.O_TMPFILE
+
+// openFlags cleans the flags as the kernel's build_open_how does.
+func (l *loop) openFlags(o *decode.Object) uint64 {
+	flags := l.call.Flags
+	if l.call.Row.Name == "openat2" {
+		return flags // judged by the kernel as they are
+	}
+	flags &= validOpenFlags
+	if flags&unix.O_PATH != 0 {
+		flags &= unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_PATH | unix.O_CLOEXEC
+	}
+	_ = o
+	return flags
+}
+
+// openMode is the mode for a file that may be made, 0 otherwise.
+func (l *loop) openMode(o *decode.Object) uint64 {
+	if !o.MayCreate && !o.TmpFile || o.PathOnly {
+		if l.call.Row.Name == "openat2" {
+			return o.Mode
+		}
+		return 0
+	}
+	if l.call.Row.Name == "openat2" {
+		return o.Mode
+	}
+	return o.Mode & 0o7777
+}
+
+// reissue puts a call into the task's slot and lets it run: from the stub, which puts the
+// registers back by itself, or to its exit stop.
+func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
+	sp := s.space
+	stub = stub && hasStub
+	slot := sp.win.claim(s.task, false)
+	if slot < 0 {
+		stub = false
+		if slot = sp.win.claim(s.task, true); slot < 0 {
+			sp.held = append(sp.held, s) // until another gives its slot back
+			return
+		}
+	}
+	var r registers
+	if err := getRegisters(s.tid, &r); err != nil {
+		s.lost(err, "read registers of")
+		return
+	}
+	if s.frames == nil {
+		s.task.frames = new([frames]frame)
+	}
+	f := s.frameAt
+	s.task.frameAt = (f + 1) % frames
+	s.frames[f] = frame{pending(&r), instruction(&r)}
+	c := fill(sp.win, slot)
+	for i := len(c.args); i > 4; i-- { // what the call does not use stays
+		if c.args[i-1] == 0 {
+			c.args[i-1] = s.frames[f].call.args[i-1]
+		}
+	}
+	if stub {
+		enterStub(&r, sp, slot, f, &c)
+	} else {
+		setPending(&r, &c)
+		s.task.leaving = &leaving{frame: f, slot: slot}
+	}
+	if err := setRegisters(s.tid, &r); err != nil {
+		s.lost(err, "set registers of")
+		return
+	}
+	if stub {
+		s.request(unix.PTRACE_CONT, 0)
+		return
+	}
+	s.request(unix.PTRACE_SYSCALL, 0)
+}
+
+// leaving is a reissued call whose exit stop is awaited.
+type leaving struct {
+	frame, slot int
+	// done, if set, may change the result; it runs at the exit stop.
+	done func(s stopped, r *registers)
+}
+
+// left is the exit stop of a reissued call: the task gets its registers back. A call that
+// is to be restarted is so from the task's own words, and decided anew.
+func (l *loop) left(s stopped) {
+	g := s.leaving
+	s.task.leaving = nil
+	var r registers
+	if err := getRegisters(s.tid, &r); err != nil {
+		s.lost(err, "read registers of")
+		return
+	}
+	asked := s.frames[g.frame].call
+	res := result(&r)
+	l.giveBack(s, g.slot)
+	if (res == -int64(unix.ELOOP) || res == -int64(unix.EACCES) && !s.barred) && l.reissuedOpen(asked.nr) && s.again < maxAgain {
+		s.task.again++
+		s.task.retrying = true
+		s.task.barred = res == -int64(unix.EACCES)
+		setAgain(&r, &asked)
+	} else {
+		restoreCall(&r, &asked, res)
+		s.task.again, s.task.barred = 0, false
+		if g.done != nil {
+			g.done(s, &r)
+		}
+	}
+	if err := setRegisters(s.tid, &r); err != nil {
+		s.lost(err, "restore registers of")
+		return
+	}
+	s.request(unix.PTRACE_CONT, 0)
+}
+
+// giveBack frees a slot at an exit stop, and lets one waiting call have it.
+func (l *loop) giveBack(s stopped, slot int) {
+	sp := s.space
+	if slot >= reserved {
+		return // it is the task's own and stays so
+	}
+	sp.win.owner[slot] = nil
+	s.task.slot = -1
+	l.releaseHeld(sp)
+}
+
+// reissuedOpen: calls that were reissued as openat2.
+func (l *loop) reissuedOpen(nr uint64) bool {
+	switch native.SyscallName(uint32(nr)) {
+	case "open", "openat", "openat2", "creat":
+		return true
+	}
+	return false
+}
+
+// stubOf finds the frame whose stub an instruction lies in.
+func (t *task) stubOf(ip uint64) (f *frame, trapped bool) {
+	sp := t.space
+	if !hasStub || sp == nil || sp.state != spaceReady || t.frames == nil || ip < sp.base || ip >= sp.base+slots*frames*stubSize {
+		return nil, false
+	}
+	i := int(ip-sp.base) / stubSize
+	if i/frames != t.slot {
+		return nil, false
+	}
+	return &t.frames[i%frames], int(ip-sp.base)%stubSize > 40
+}
+
+// backFromStub handles a seccomp stop inside a stub: a restarted call, or the trap after
+// ELOOP or EACCES. The task is put back to its own call, which is decided as if it had just
+// been made. False: s is taken care of.
+func (l *loop) backFromStub(s stopped, info *syscallInfo) bool {
+	f, trapped := s.stubOf(info.IP)
+	if f == nil {
+		return true
+	}
+	var r registers
+	if err := getRegisters(s.tid, &r); err != nil {
+		s.lost(err, "read registers of")
+		return false
+	}
+	setPending(&r, &f.call)
+	setInstruction(&r, f.ip)
+	if err := setRegisters(s.tid, &r); err != nil {
+		s.lost(err, "restore registers of")
+		return false
+	}
+	info.Nr, info.Args, info.IP = f.call.nr, f.call.args, f.ip
+	if trapped {
+		if s.task.again++; s.again > maxAgain {
+			s.task.again = 0
+			s.refuse(unix.ELOOP)
+			return false
+		}
+		// The stub does not tell ELOOP from EACCES. If the way is barred to the task, the
+		// second try goes round it.
+		s.task.barred = s.again > 1
+		s.task.retrying = true
+	}
+	return true
+}
+
+// openPinned opens an object without a name, or one whose canonical way the task cannot
+// walk, ourselves, through the descriptor that pins it, and plants the result. It needs the
+// task to have our own rights.
+func (l *loop) openPinned(s stopped, j *judgement) {
+	if !l.sameRights(s) {
+		s.refuse(unix.EACCES)
+		return
+	}
+	flags := int(l.openFlags(j.object))
+	fd, err := pinnedOpen(&j.resolved, flags, uint32(l.openMode(j.object))&^umask(s))
+	if err != nil {
+		s.refuse(errnoOf(err))
+		return
+	}
+	s.task.again, s.task.barred = 0, false
+	l.listener.give(s.tid, gift{fd: fd, flags: uint32(flags) & unix.O_CLOEXEC, own: true})
+	var r registers
+	if err := getRegisters(s.tid, &r); err != nil {
+		s.lost(err, "read registers of")
+		return
+	}
+	c := pending(&r)
+	c.nr = magicNumber
+	setPending(&r, &c)
+	if err := setRegisters(s.tid, &r); err != nil {
+		s.lost(err, "set registers of")
+		return
+	}
+	s.request(unix.PTRACE_CONT, 0)
+}
+
+// pinnedOpen opens what a resolved object pins. It must not wait: O_NONBLOCK, taken off
+// again afterwards.
+func pinnedOpen(r *resolve.Object, flags int, mode uint32) (int, error) {
+	open := flags | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_NONBLOCK
+	var fd int
+	var err error
+	switch {
+	case r.FD >= 0 && flags&unix.O_PATH != 0:
+		fd, err = unix.FcntlInt(uintptr(r.FD), unix.F_DUPFD_CLOEXEC, 3)
+		return fd, err
+	case r.FD >= 0:
+		fd, err = unix.Open("/proc/self/fd/"+strconv.Itoa(r.FD), open&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW), 0)
+	case r.Parent >= 0:
+		fd, err = unix.Openat(r.Parent, r.Name, open|unix.O_NOFOLLOW, mode)
+	default:
+		return -1, unix.ENOENT
+	}
+	if err != nil {
+		return -1, err
+	}
+	if flags&unix.O_NONBLOCK == 0 {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags&(unix.O_APPEND|unix.O_DIRECT|unix.O_NOATIME|unix.O_ASYNC)); err != nil {
+			unix.Close(fd)
+			return -1, err
+		}
+	}
+	return fd, nil
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+)
+
+// Set-up brings the window into an address space, at the first call that needs it. The
+// pending call of the task becomes the magic call, which our listener answers with the
+// memfd; then the task is made to map it, to take write and execute rights off, to seal the
+// mapping in place and to close the descriptor. All of this is in registers, so no other
+// thread can change it. While one task sets up, others of the space wait in their stops.
+//
+// A lone task runs all that follows the mapping from the window itself, without a stop. If
+// others share the space, every step is seen at its exit, and at the end the mapping is
+// looked at: it must be our object at the right offsets, whatever a sibling did meanwhile.
+
+// setup is one set-up under way.
+type setup struct {
+	saved registers // of the stop it began in, with the call that waits
+	mask  uint64
+	step  setupStep
+	last  call // to be made again if a stop signal broke it
+	fd    int64
+	base  uint64
+	stub  bool // the steps after the mapping run from the window
+	ran   bool // they have been started
+	why   string
+}
+
+type setupStep uint8
+
+const (
+	stepFD setupStep = iota
+	stepMap
+	stepProtect
+	stepSeal
+	stepClose
+	stepGiveUp // closes the descriptor after a failure
+)
+
+const mapFixedNoreplace = 0x100000 // MAP_FIXED_NOREPLACE, Linux 4.17
+
+// setupTries is how often a set-up is tried at another address.
+const setupTries = 3
+
+// beginSetup starts a set-up with the call that s is stopped at.
+func (l *loop) beginSetup(s stopped) {
+	u := &setup{fd: -1}
+	sp := s.space
+	var err error
+	if sp.win == nil {
+		sp.win, err = newWindow()
+	}
+	if err == nil {
+		err = getRegisters(s.tid, &u.saved)
+	}
+	if err == nil {
+		u.mask, err = signalMask(s.tid)
+	}
+	if err == nil {
+		// A forced signal that is blocked would reset the program's handler.
+		err = setSignalMask(s.tid, ^uint64(1<<(unix.SIGTRAP-1)|1<<(unix.SIGSEGV-1)))
+	}
+	if err != nil {
+		if sp.win != nil && sp.state == spaceNone && sp.win.fd < 0 {
+			sp.win = nil
+		}
+		l.refuseWindow(s, err.Error())
+		return
+	}
+	sp.state, sp.setter, s.setup = spaceBusy, s.task, u
+	l.aim(sp, u)
+	l.inject(s, call{nr: magicNumber}, true)
+}
+
+// aim picks where the window is to lie: somewhere at random, at last wherever the kernel likes.
+func (l *loop) aim(sp *space, u *setup) {
+	u.stub = hasStub && sp.tasks == 1 && !sp.crowded && sp.tries == 0
+	u.base = windowFirst + uint64(rand.IntN(1<<22))*pageSize
+	if sp.tries == setupTries-1 {
+		u.base = 0
+	}
+}
+
+// inject makes the task run c: in the place of its pending call, or with the syscall
+// instruction that it has just run.
+func (l *loop) inject(s stopped, c call, pendingCall bool) {
+	u := s.setup
+	u.last = c
+	r := u.saved
+	if pendingCall {
+		setPending(&r, &c)
+	} else {
+		setAgain(&r, &c)
+	}
+	if c.nr == magicNumber {
+		l.listener.give(s.tid, gift{fd: s.space.win.fd, flags: unix.O_CLOEXEC})
+	}
+	if err := setRegisters(s.tid, &r); err != nil {
+		s.lost(err, "set registers of")
+		return
+	}
+	s.request(unix.PTRACE_SYSCALL, 0)
+}
+
+// setupStop handles a seccomp or syscall stop of a task that sets up.
+func (l *loop) setupStop(s stopped, seccomp bool) {
+	u := s.setup
+	var info syscallInfo
+	if err := getSyscallInfo(s.tid, &info); err != nil {
+		s.lost(err, "read the call of")
+		return
+	}
+	switch {
+	case seccomp && u.ran && info.Nr == trapNumber:
+		var r registers
+		if err := getRegisters(s.tid, &r); err != nil {
+			s.lost(err, "read registers of")
+			return
+		}
+		if setupFailed(&r) {
+			u.why = "a step inside the window failed"
+		}
+		l.endSetup(s, true)
+	case seccomp || info.Op != syscallInfoExit:
+		s.resume(0) // our own call on its way in
+	default:
+		l.stepDone(s, int64(info.Nr))
+	}
+}
+
+// stepDone takes the result of a step and goes on to the next.
+func (l *loop) stepDone(s stopped, res int64) {
+	u, sp := s.setup, s.space
+	if res <= -512 && res >= -516 { // ERESTART*: SIGSTOP, which cannot be blocked, broke it
+		l.inject(s, u.last, false)
+		return
+	}
+	if res < 0 && u.step != stepClose && u.step != stepGiveUp {
+		u.why = fmt.Sprintf("step %d: %v", u.step, unix.Errno(-res))
+		l.endSetup(s, false)
+		return
+	}
+	switch u.step {
+	case stepFD:
+		u.fd, u.step = res, stepMap
+		flags := uint64(unix.MAP_SHARED)
+		if u.base != 0 {
+			flags |= mapFixedNoreplace
+		}
+		l.inject(s, call{unix.SYS_MMAP, [6]uint64{u.base, windowSize, unix.PROT_READ | unix.PROT_EXEC, flags, uint64(u.fd), 0}}, false)
+	case stepMap:
+		if u.base != 0 && uint64(res) != u.base {
+			u.why = "the mapping came to lie elsewhere"
+			l.endSetup(s, false)
+			return
+		}
+		u.base, u.step = uint64(res), stepProtect
+		protect := call{unix.SYS_MPROTECT, [6]uint64{u.base + codeSize, windowSize - codeSize, unix.PROT_READ}}
+		if u.stub {
+			l.runSetupCode(s, protect)
+			return
+		}
+		l.inject(s, protect, false)
+	case stepProtect:
+		u.step = stepSeal
+		l.inject(s, call{unix.SYS_MSEAL, [6]uint64{u.base, windowSize}}, false)
+	case stepSeal:
+		u.step = stepClose
+		l.inject(s, call{unix.SYS_CLOSE, [6]uint64{uint64(u.fd)}}, false)
+	case stepClose:
+		u.fd = -1
+		if err := l.verify(s, sp, u); err != nil {
+			u.why = err.Error()
+		}
+		l.endSetup(s, false)
+	case stepGiveUp:
+		u.fd = -1
+		l.endSetup(s, false)
+	}
+}
+
+// runSetupCode lets the task make the remaining calls from the window.
+func (l *loop) runSetupCode(s stopped, protect call) {
+	u := s.setup
+	table := s.space.win.mem[offTable:]
+	for i, c := range []call{
+		protect,
+		{unix.SYS_MSEAL, [6]uint64{u.base, windowSize}},
+		{unix.SYS_CLOSE, [6]uint64{uint64(u.fd)}},
+		{unix.SYS_SCHED_YIELD, [6]uint64{}},
+	} {
+		for j, word := range []uint64{c.nr, c.args[0], c.args[1], c.args[2]} {
+			binary.LittleEndian.PutUint64(table[32*i+8*j:], word)
+		}
+	}
+	u.ran = true
+	r := u.saved
+	noCall(&r)
+	setInstruction(&r, u.base+offSetup)
+	if err := setRegisters(s.tid, &r); err != nil {
+		s.lost(err, "set registers of")
+		return
+	}
+	s.request(unix.PTRACE_CONT, 0)
+}
+
+// verify looks, after the seal, at what lies where the window should: all of it our object,
+// each part at its offset, none writable.
+func (l *loop) verify(s stopped, sp *space, u *setup) error {
+	maps, err := readMaps(s.tid)
+	if err != nil {
+		return err
+	}
+	at := u.base
+	for _, m := range maps {
+		if m.end <= at || m.start >= u.base+windowSize {
+			continue
+		}
+		if m.start > at || m.ino != sp.win.inode || m.offset != m.start-u.base || strings.ContainsRune(m.perms, 'w') || !strings.HasSuffix(m.perms, "s") {
+			return fmt.Errorf("something else lies in the window at %#x", at)
+		}
+		at = min(m.end, u.base+windowSize)
+	}
+	if at != u.base+windowSize {
+		return fmt.Errorf("the window ends at %#x", at)
+	}
+	return nil
+}
+
+// endSetup puts the task back and its space into its new state: ready, or none, and then
+// the set-up is tried at another address or the call that waited is refused.
+func (l *loop) endSetup(s stopped, seccomp bool) {
+	u, sp := s.setup, s.space
+	l.listener.take(s.tid)
+	if u.why != "" {
+		if u.fd >= 0 && !seccomp && u.step != stepGiveUp {
+			u.step = stepGiveUp
+			l.inject(s, call{unix.SYS_CLOSE, [6]uint64{uint64(u.fd)}}, false)
+			return
+		}
+		if sp.tries++; sp.tries < setupTries && !seccomp && sp.win.fd >= 0 {
+			why := u.why
+			*u = setup{saved: u.saved, mask: u.mask, fd: -1}
+			_ = why
+			l.aim(sp, u)
+			l.inject(s, call{nr: magicNumber}, false)
+			return
+		}
+	}
+	s.setup = nil
+	sp.setter = nil
+	if err := setSignalMask(s.tid, u.mask); err != nil {
+		s.lost(err, "restore the signal mask of")
+		return
+	}
+	if u.why == "" {
+		sp.state, sp.base, sp.tries = spaceReady, u.base, 0
+		sp.win.closeFD()
+	} else {
+		sp.state = spaceNone
+	}
+	l.afterSetup(s, u, seccomp)
+	l.releaseHeld(sp)
+}
+
+// afterSetup makes the call that waited happen: looked at again, or refused.
+func (l *loop) afterSetup(s stopped, u *setup, seccomp bool) {
+	r := u.saved
+	if seccomp {
+		if err := setRegisters(s.tid, &r); err != nil {
+			s.lost(err, "restore registers of")
+			return
+		}
+		if u.why == "" {
+			l.seccompStop(s)
+		} else {
+			l.refuseWindow(s, u.why)
+		}
+		return
+	}
+	c := pending(&u.saved)
+	setAgain(&r, &c) // it traps again and finds the window, or is refused there
+	if err := setRegisters(s.tid, &r); err != nil {
+		s.lost(err, "restore registers of")
+		return
+	}
+	if u.why != "" {
+		s.task.noWindow = u.why
+	}
+	s.request(unix.PTRACE_CONT, 0)
+}
+
+// refuseWindow refuses the one call for which there is no window. The process goes on.
+func (l *loop) refuseWindow(s stopped, why string) {
+	name := native.SyscallName(uint32(l.number))
+	l.refuseConst(s, name, "", &decode.Answer{Errno: unix.EPERM, Guard: "window", Reason: "its arguments cannot be kept from changing: " + why})
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// The window is a piece of memory that a tracee can read and execute but nothing in it can
+// change: a memfd sealed against writing, mapped shared, and mseal'ed in place. We write it
+// through our own older mapping with plain stores. Arguments that decided a call are put
+// there, so what was judged is what the kernel reads.
+//
+//	stubs   one for each slot and frame: run the call, put the registers back, return
+//	setup   the code that finishes a set-up from inside the window, and its table
+//	slots   arguments and saved registers of one call in flight each
+const (
+	slots       = 32
+	frames      = 8  // nested signal handlers within the stub of one task
+	stubSize    = 48 // see emitStub
+	stubPages   = (slots*frames*stubSize + pageSize - 1) / pageSize
+	offSetup    = stubPages * pageSize
+	codeSize    = offSetup + pageSize
+	offTable    = codeSize
+	offSlots    = offTable + pageSize
+	slotSize    = 2 * pageSize
+	windowSize  = offSlots + slots*slotSize
+	pageSize    = 4096
+	reserved    = 2 // slots for calls that give theirs back at an exit stop
+	offPath     = 0 // in a slot: a path, two where a call has two (4096 each with the frames in between)
+	offHow      = 4096 + 64
+	offAddress  = offHow + 64
+	offHeader   = offAddress + 128
+	offFrames   = offHeader + 128
+	frameSize   = 48
+	secondPath  = offFrames + frames*frameSize
+	secondRoom  = slotSize - secondPath
+	notOurs     = -1
+	windowFirst = 0x7e8000000000 // inside what TSan and ASan let programs map
+)
+
+// window is our side of it. A fork shares it between two spaces.
+type window struct {
+	mem   []byte
+	fd    int // until it is mapped in the first space
+	inode uint64
+	owner [slots]*task
+	refs  int
+}
+
+// newWindow makes the memfd. Our mapping comes first: after the seal nobody can make a
+// writable one.
+func newWindow() (*window, error) {
+	fd, err := unix.MemfdCreate("ptguard", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("make the argument window: %w", err)
+	}
+	w := &window{fd: fd, refs: 1}
+	if err := w.fill(); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("make the argument window: %w", err)
+	}
+	return w, nil
+}
+
+func (w *window) fill() error {
+	if err := unix.Ftruncate(w.fd, windowSize); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(w.fd, &st); err != nil {
+		return err
+	}
+	w.inode = st.Ino
+	mem, err := unix.Mmap(w.fd, 0, windowSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	w.mem = mem
+	const sealFutureWrite = 0x10 // F_SEAL_FUTURE_WRITE, Linux 5.1
+	if _, err := unix.FcntlInt(uintptr(w.fd), unix.F_ADD_SEALS, sealFutureWrite|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL); err != nil {
+		_ = unix.Munmap(mem)
+		return err
+	}
+	emitCode(mem)
+	return nil
+}
+
+// claim gives a task a slot: its own if it has one, else a free one. A task that may keep
+// its slot until its next stop (a stub tells us nothing at its end) gets none of the
+// reserved ones. -1: all are in use.
+func (w *window) claim(t *task, reserve bool) int {
+	if t.slot >= 0 && w.owner[t.slot] == t {
+		return t.slot
+	}
+	first, last := reserved, slots
+	if reserve {
+		first, last = 0, reserved
+	}
+	for i := first; i < last; i++ {
+		if w.owner[i] == nil {
+			w.owner[i] = t
+			t.slot = i
+			return i
+		}
+	}
+	return -1
+}
+
+func (w *window) release(t *task) {
+	for i := range w.owner {
+		if w.owner[i] == t {
+			w.owner[i] = nil
+		}
+	}
+}
+
+// drop ends one space's use of the window.
+func (w *window) drop() {
+	if w.refs--; w.refs > 0 {
+		return
+	}
+	_ = unix.Munmap(w.mem)
+	w.mem = nil
+	w.closeFD()
+}
+
+func (w *window) closeFD() {
+	if w.fd >= 0 {
+		unix.Close(w.fd)
+		w.fd = -1
+	}
+}
+
+// slot is the memory of slot i.
+func (w *window) slot(i int) []byte { return w.mem[offSlots+i*slotSize:][:slotSize] }
+
+// putString writes text and a NUL at off of slot i and gives its address in a space.
+func (w *window) putString(sp *space, i, off int, text string) uint64 {
+	b := w.slot(i)[off:]
+	b[copy(b, text)] = 0
+	return sp.base + offSlots + uint64(i*slotSize+off)
+}
+
+func (w *window) putBytes(sp *space, i, off int, raw []byte) uint64 {
+	copy(w.slot(i)[off:], raw)
+	return sp.base + offSlots + uint64(i*slotSize+off)
+}
+
+// frameOffset is where the saved registers of a frame lie in the window.
+func frameOffset(slot, f int) int { return offSlots + slot*slotSize + offFrames + f*frameSize }
