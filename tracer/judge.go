@@ -380,7 +380,7 @@ func probed(access decode.Access, dir bool) decode.Access {
 func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
 	switch {
 	case o.Kind == decode.Entry && r.LastDot:
-		return unix.EINVAL // EBUSY, ENOTEMPTY, EEXIST: whichever, it fails on the name
+		return dotErrno(o, r.Name)
 	case o.Kind == decode.Entry && o.Act == decode.ActRenameTarget:
 		return 0
 	case o.Kind == decode.Entry && o.Access&decode.Create != 0 && o.Act != decode.ActExchange && r.Exists:
@@ -399,6 +399,28 @@ func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
 		return unix.EISDIR
 	}
 	return 0
+}
+
+// dotErrno is what the kernel says of a name that ends in ".", ".." or "/", where an entry
+// is meant (fs/namei.c: filename_create, do_rmdir, do_unlinkat, do_renameat2).
+func dotErrno(o *decode.Object, name string) syscall.Errno {
+	switch o.Act {
+	case decode.ActRmdir:
+		switch name {
+		case ".":
+			return unix.EINVAL
+		case "..":
+			return unix.ENOTEMPTY
+		}
+		return unix.EBUSY
+	case decode.ActRenameSource, decode.ActRenameTarget, decode.ActExchange:
+		return unix.EBUSY
+	case decode.ActOther:
+		if o.Access&decode.Remove != 0 {
+			return unix.EISDIR
+		}
+	}
+	return unix.EEXIST
 }
 
 // walkFlags says how the last component of an object is to be treated.

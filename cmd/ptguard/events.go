@@ -110,6 +110,12 @@ func judgedRow(row *decode.Row) eventRow {
 	case row.Special == decode.Dumpable:
 		e.Treated, e.Reason = treatAnswered, "remembered, and without effect: ptguard could not read the arguments of a task that is not dumpable"
 		return e
+	case row.Special == decode.Changes:
+		e.Treated, e.Reason = treatAnswered, "it runs; ptguard notes that the task's credentials are to be read anew"
+		return e
+	case row.Special == decode.Range:
+		e.Treated, e.Reason = treatAnswered, "refused on the argument window, else it runs"
+		return e
 	case row.Special == decode.Listing:
 		e.Notes = append(e.Notes, "hidden names are taken out when the call returns")
 	case row.Special == decode.Signal:

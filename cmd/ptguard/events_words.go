@@ -42,6 +42,7 @@ var conditionWords = map[string]words{
 	"access/1":        {"mode", modeWords},
 	"faccessat/2":     {"mode", modeWords},
 	"faccessat2/2":    {"mode", modeWords},
+	"madvise/2":       {"advice", []value{{unix.MADV_DONTFORK, "MADV_DONTFORK"}}},
 	"ioctl/1": {"op", []value{
 		{0x40086602, "FS_IOC_SETFLAGS"},
 		{0x401c5820, "FS_IOC_FSSETXATTR"},
