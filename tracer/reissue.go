@@ -128,7 +128,7 @@ func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
 	if slot < 0 {
 		stub = false
 		if slot = sp.win.claim(s.task, true); slot < 0 {
-			sp.held = append(sp.held, s) // until another gives its slot back
+			sp.win.waiting = append(sp.win.waiting, s) // until another gives its slot back
 			return
 		}
 	}
@@ -207,13 +207,20 @@ func (l *loop) left(s stopped) {
 
 // giveBack frees a slot at an exit stop, and lets one waiting call have it.
 func (l *loop) giveBack(s stopped, slot int) {
-	sp := s.space
 	if slot >= reserved {
 		return // it is the task's own and stays so
 	}
-	sp.win.owner[slot] = nil
+	w := s.space.win
+	w.owner[slot] = nil
 	s.task.slot = -1
-	l.releaseHeld(sp)
+	l.serveWaiting(w)
+}
+
+// serveWaiting looks again at the calls that waited for a slot.
+func (l *loop) serveWaiting(w *window) {
+	waiting := w.waiting
+	w.waiting = nil
+	l.lookAgain(waiting)
 }
 
 // reissuedOpen: calls that were reissued as openat2.

@@ -44,6 +44,7 @@ func (l *loop) leave(t *task) {
 	t.space = nil
 	if sp.win != nil {
 		sp.win.release(t)
+		defer l.serveWaiting(sp.win)
 	}
 	t.frames, t.slot = nil, -1
 	sp.tasks--
@@ -77,7 +78,12 @@ func (t *task) childSpace(flags uint64) *space {
 func (l *loop) releaseHeld(sp *space) {
 	held := sp.held
 	sp.held = nil
-	for _, s := range held {
+	l.lookAgain(held)
+}
+
+// lookAgain handles calls that have waited in their stop, as if they had just been made.
+func (l *loop) lookAgain(calls []stopped) {
+	for _, s := range calls {
 		if l.tasks[s.tid] == s.task && s.inStop {
 			l.seccompStop(s)
 		}

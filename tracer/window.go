@@ -48,6 +48,9 @@ type window struct {
 	inode uint64
 	owner [slots]*task
 	refs  int
+	// waiting are calls for which no slot was free. A fork shares the window, so they may be
+	// of several spaces.
+	waiting []stopped
 }
 
 // newWindow makes the memfd. Our mapping comes first: after the seal nobody can make a
