@@ -33,6 +33,9 @@ func by(act performer) func(*loop, stopped) {
 // newCarriers binds the table to rows, so that a stop needs no look-up by name.
 func newCarriers() map[*decode.Row]func(*loop, stopped) {
 	out := map[*decode.Row]func(*loop, stopped){}
+	if plain {
+		return out
+	}
 	for i := range decode.Rows {
 		row := &decode.Rows[i]
 		if f := carry[row.Name]; f != nil && row.Const == nil && row.Special == decode.NotSpecial {

@@ -59,6 +59,10 @@ func (l *loop) examineChain(s stopped) (syscall.Errno, error) {
 // the name meanwhile (or binfmt_misc chose a handler), and it is decided now. The new image
 // has not run an instruction, so killing it leaves no effect.
 func (l *loop) judgeImage(s stopped, images []fileID) {
+	if plain {
+		s.resume(0)
+		return
+	}
 	var r resolve.Object
 	task := resolve.Task{TGID: s.proc.pid, TID: s.tid}
 	if err := l.resolve.Resolve(&r, task, unix.AT_FDCWD, procPath(s.tid, "exe"), 0); err != nil || r.Errno != 0 {

@@ -180,6 +180,10 @@ func (l *loop) begin() {
 		return
 	}
 	tier := Tier{Name: protection, Scoped: l.scoped}
+	if plain {
+		tier.Name = plainProtection
+		l.cfg.Live.Warn(plainWarning)
+	}
 	if l.listener.fd < 0 {
 		tier.Name = plainProtection
 		l.cfg.Live.Warn("another seccomp listener is active (a container runtime's?): arguments in memory are not protected against the program's own threads")
