@@ -3,6 +3,8 @@
 package tracer
 
 import (
+	"encoding/binary"
+	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -74,9 +76,11 @@ func (l *loop) judgeImage(s stopped, images []fileID) {
 		return
 	}
 	defer r.Close()
-	if slices.Contains(images, (fileID{r.Stat.Dev, r.Stat.Ino})) {
-		l.recordExec(s)
-		s.resume(0)
+	if exe := (fileID{r.Stat.Dev, r.Stat.Ino}); slices.Contains(images, exe) {
+		if !l.refusedAsRun(s, exe) {
+			l.recordExec(s)
+			s.resume(0)
+		}
 		return
 	}
 	request := rules.Request{Access: decode.Exec, Program: true, First: !l.started}
@@ -91,6 +95,74 @@ func (l *loop) judgeImage(s stopped, images []fileID) {
 	}
 	l.recordExec(s)
 	s.resume(0)
+}
+
+// refusedAsRun decides the exec once more by the words the kernel took: the name it was
+// started by (AT_EXECFN, getauxval(3)) and its argument vector, which lie where only the
+// new image could change them, and it has not run. It matters where rules speak of names,
+// scripts or arguments, which a racer can change after the entry was decided on while the
+// image stays one that may run. True: the process is being killed.
+func (l *loop) refusedAsRun(s stopped, exe fileID) bool {
+	needs := l.cfg.Policy.Needs()
+	if !needs.Exec {
+		return false
+	}
+	name, err := startedAs(s.tid)
+	if err != nil {
+		if !alive(s.tid) {
+			return false
+		}
+		l.killImage(s, "the name it was started by cannot be read")
+		return true
+	}
+	var r resolve.Object
+	task := resolve.Task{TGID: s.proc.pid, TID: s.tid}
+	if err := l.resolve.Resolve(&r, task, unix.AT_FDCWD, name, 0); err != nil || r.Errno != 0 || !r.Exists {
+		// The name is gone again, or was a descriptor that the exec has closed: the file
+		// that runs has been decided on.
+		return false
+	}
+	defer r.Close()
+	request := rules.Request{Access: decode.Exec, Program: true, First: !l.started}
+	l.file(&r, &request.File)
+	if needs.Argv {
+		_, _, _, argv := identity(s.tid, s.proc.pid)
+		request.Argv = scriptArgv(argv, name, exe == fileID{r.Stat.Dev, r.Stat.Ino})
+	}
+	if d := l.decide(s, &request); d.Refused() {
+		l.killRefused(s, &request, d)
+		return true
+	}
+	return false
+}
+
+// scriptArgv gives the vector as execve got it. For a script the kernel has put the
+// interpreter, its option and the script's name in the place of argv[0] (execve(2)).
+func scriptArgv(argv []string, name string, itself bool) []string {
+	if itself {
+		return argv
+	}
+	for i := 1; i < len(argv) && i <= 2*image.MaxScripts; i++ {
+		if argv[i] == name {
+			return argv[i:]
+		}
+	}
+	return argv
+}
+
+// startedAs reads AT_EXECFN of a task at its exec event.
+func startedAs(tid int) (string, error) {
+	text, err := os.ReadFile(procPath(tid, "auxv"))
+	if err != nil {
+		return "", err
+	}
+	const atExecFn = 31
+	for ; len(text) >= 16; text = text[16:] {
+		if binary.NativeEndian.Uint64(text) == atExecFn {
+			return decode.ReadPath(memory{tid}, binary.NativeEndian.Uint64(text[8:]))
+		}
+	}
+	return "", unix.ENOENT
 }
 
 // alive tells whether a task can still be looked at: a killed one has no exe.

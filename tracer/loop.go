@@ -181,10 +181,10 @@ func (l *loop) execed(s stopped) {
 	l.listener.take(s.tid)
 	s.images = nil
 	s.proc.undumpable = false
+	l.judgeImage(s, images)
 	if s.tid == l.cmd {
 		l.started = true
 	}
-	l.judgeImage(s, images)
 }
 
 // exited books the end of a task.
