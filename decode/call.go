@@ -51,6 +51,8 @@ type Call struct {
 	Flags    uint64
 	HasFlags bool
 	Argv     []string
+	// Text is the name of the extended attribute that is read.
+	Text string
 	// Header is the struct msghdr of sendmsg(2), or of the first message of sendmmsg(2), as it
 	// was read; valid if HasHeader.
 	Header    [sizeOfMsghdr]byte
@@ -290,6 +292,7 @@ func (c *Call) xattrName(addr uint64, m Memory) error {
 	if err != nil {
 		return err
 	}
+	c.Text = name
 	if o := c.path(); o != nil && !strings.HasPrefix(name, "security.") && !strings.HasPrefix(name, "system.") {
 		o.Access = Read
 	}

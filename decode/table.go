@@ -169,10 +169,17 @@ var Rows = []Row{
 	{Name: "process_madvise", Const: refuse("memory", "memory of another process may not be changed")},
 
 	// What the caller is, and what files it makes are: allowed, and noted.
-	{Name: "setuid", Special: Changes}, {Name: "setgid", Special: Changes}, {Name: "setreuid", Special: Changes},
-	{Name: "setregid", Special: Changes}, {Name: "setresuid", Special: Changes}, {Name: "setresgid", Special: Changes},
-	{Name: "setfsuid", Special: Changes}, {Name: "setfsgid", Special: Changes}, {Name: "setgroups", Special: Changes},
-	{Name: "capset", Special: Changes}, {Name: "landlock_restrict_self", Special: Changes},
+	{Name: "setuid", Special: Changes},
+	{Name: "setgid", Special: Changes},
+	{Name: "setreuid", Special: Changes},
+	{Name: "setregid", Special: Changes},
+	{Name: "setresuid", Special: Changes},
+	{Name: "setresgid", Special: Changes},
+	{Name: "setfsuid", Special: Changes},
+	{Name: "setfsgid", Special: Changes},
+	{Name: "setgroups", Special: Changes},
+	{Name: "capset", Special: Changes},
+	{Name: "landlock_restrict_self", Special: Changes},
 	// A fork must not lack the argument window: something else could lie in its place.
 	{Name: "madvise", Special: Range, When: any(equal(2, unix.MADV_DONTFORK))},
 

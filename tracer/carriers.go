@@ -22,6 +22,13 @@ var carry = map[string]func(*loop, stopped){
 	"setxattr": by(performSetxattr), "lsetxattr": by(performSetxattr), "fsetxattr": by(performSetxattr),
 	"removexattr": by(performRemovexattr), "lremovexattr": by(performRemovexattr), "fremovexattr": by(performRemovexattr),
 
+	"stat": (*loop).carryLook, "lstat": (*loop).carryLook, "newfstatat": (*loop).carryLook, "fstatat": (*loop).carryLook,
+	"statx": (*loop).carryLook, "access": (*loop).carryLook, "faccessat": (*loop).carryLook, "faccessat2": (*loop).carryLook,
+	"readlink": (*loop).carryLook, "readlinkat": (*loop).carryLook, "chdir": (*loop).carryLook, "statfs": (*loop).carryLook,
+	"listxattr": (*loop).carryLook, "llistxattr": (*loop).carryLook, "listxattrat": (*loop).carryLook,
+	"getxattr": (*loop).carryLook, "lgetxattr": (*loop).carryLook, "getxattrat": (*loop).carryLook,
+	"name_to_handle_at": (*loop).carryLook, "inotify_add_watch": (*loop).carryLook, "file_getattr": (*loop).carryLook,
+
 	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
 	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,
 }
