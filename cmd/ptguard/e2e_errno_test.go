@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ptguard/internal/ktest"
+)
+
+// errnoPrefix runs a command as another user or under another mount table; the same for
+// the bare and the guarded half.
+type errnoPrefix struct {
+	name string
+	argv []string
+	uid  int // who owns the box
+}
+
+// errnoUsers are the users the matrix is run as.
+func errnoUsers() []errnoPrefix {
+	users := []errnoPrefix{{name: "user", uid: os.Geteuid()}}
+	if root() {
+		users[0].name = "root"
+		users = append(users, errnoPrefix{
+			name: "nobody", uid: 65534,
+			argv: []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"},
+		})
+	}
+	return users
+}
+
+// readOnly is a command prefix that mounts a read-only file system on DIR in a mount
+// namespace of its own; nothing of it is left when the command ends.
+func readOnly(dir string) []string {
+	return []string{"unshare", "-m", "sh", "-c", `mount -t tmpfs none "$0" && mkdir "$0/d" && echo f >"$0/f" && chmod 666 "$0/f" && chmod 777 "$0" "$0/d" && mount -o remount,ro "$0" && exec "$@"`, dir}
+}
+
+// canMount tells whether readOnly works here: as root, but not in every container.
+func canMount(b *ktest.Box) bool {
+	argv := append(readOnly(b.Path("ro")), "true")
+	return root() && exec.Command(argv[0], argv[1:]...).Run() == nil
+}
+
+// errnoBox has the tracee in the work folder, all owned by uid.
+func errnoBox(t testing.TB, uid int) *ktest.Box {
+	program := ktest.Tracee(t, "errno")
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		b.Copy(t, program, "work/errno")
+		b.Copy(t, program, "outside/errno")
+		if err := os.MkdirAll(b.Path("ro"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{"work", "work/errno", "outside", "outside/errno", "tmp", "home"} {
+			if err := os.Lchown(b.Path(p), uid, uid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	b.Trace = b.Path("tmp/trace.jsonl") // where every user may write
+	return b
+}
+
+// errnoRun gives the lines of a run by what was called on what.
+func errnoRun(t testing.TB, b *ktest.Box, argv []string) (map[string]string, []string, ktest.Result) {
+	t.Helper()
+	r := b.Run(t, ktest.Cmd{Argv: argv, Timeout: 3 * time.Minute})
+	if r.Status != 0 {
+		t.Fatalf("%q: %v", argv, r)
+	}
+	out, order := map[string]string{}, []string{}
+	for line := range strings.Lines(r.Stdout) {
+		call, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		situation, result, ok := strings.Cut(rest, " ")
+		if !ok {
+			t.Fatalf("line %q of %q", line, argv)
+		}
+		key := call + " " + situation
+		if _, twice := out[key]; twice {
+			t.Fatalf("%s is there twice", key)
+		}
+		out[key] = result
+		order = append(order, key)
+	}
+	if len(order) < 10000 {
+		t.Fatalf("only %d lines of %q: %v", len(order), argv, r)
+	}
+	return out, order, r
+}
+
+// differences collects answers that are not what they should be, by the pair of answers.
+type differences map[string][]string
+
+func (d differences) add(key, bare, guarded string) {
+	pair := "bare " + bare + ", guarded " + guarded
+	d[pair] = append(d[pair], key)
+}
+
+func (d differences) report(t testing.TB) {
+	t.Helper()
+	for pair, keys := range d {
+		t.Errorf("%s: %d, as in %s", pair, len(keys), strings.Join(keys[:min(len(keys), 25)], "; "))
+	}
+}
+
+// TestErrno: an allowed call answers to the errno as without ptguard: every call that
+// takes a name, on every kind of name, by root and by nobody.
+func TestErrno(t *testing.T) {
+	t.Parallel()
+	for _, user := range errnoUsers() {
+		t.Run(user.name, func(t *testing.T) {
+			t.Parallel()
+			b := errnoBox(t, user.uid)
+			var prefix []string
+			if canMount(b) {
+				prefix = readOnly(b.Path("ro"))
+			}
+			prefix = append(prefix, user.argv...)
+			command := func(mode string) []string { return []string{"./errno", mode, "fx", b.Tmp} }
+			bare, order, _ := errnoRun(t, b, append(slices.Clone(prefix), command("all")...))
+			for _, c := range []struct {
+				name, mode string
+				flags      []string
+			}{
+				{"open mode", "all", []string{"--mode", "open"}},
+				{"default", "in", nil},
+				{"strict", "in", []string{"--preset", "strict"}},
+				// With a hide rule calls that only look are traced, too.
+				{"hide", "in", []string{"--hide", b.Path("work/hidden")}},
+			} {
+				t.Run(c.name, func(t *testing.T) {
+					b.Reset(t)
+					got, _, r := errnoRun(t, b, append(slices.Clone(prefix), b.Guarded(t, c.flags, command(c.mode)...)...))
+					wrong := differences{}
+					for _, key := range order {
+						if result, done := got[key]; done && result != bare[key] && !errnoMayDiffer(key, bare[key], result) {
+							wrong.add(key, bare[key], result)
+						}
+					}
+					wrong.report(t)
+					if len(r.OwnStderr()) > 0 {
+						t.Errorf("stderr: %s", r.OwnStderr())
+					}
+				})
+			}
+		})
+	}
+}
+
+// errnoMayDiffer are the differences that are meant.
+func errnoMayDiffer(key, bare, guarded string) bool {
+	call, name, _ := strings.Cut(key, " ")
+	switch {
+	case guarded == "EPERM" && (name == "proc" || name == "proc-self"):
+		// Guards hold in mode open too: files of proc that are not the tree's own are
+		// kernel settings to it, and a call that would change one is refused.
+		return true
+	case call == "execveat_empty" && (name == "empty@pipe" || name == "empty@removed") && bare == "EACCES" && guarded == "EPERM":
+		// An object without a name may be executed by no rule but `memfd`.
+		return true
+	case (guarded == "EFAULT" || guarded == "ENAMETOOLONG") && (bare == "EINVAL" || bare == "E2BIG" || bare == "ERANGE" || strings.HasPrefix(call, "mknodat_")):
+		// Two things are wrong, an argument and the pointer to the name (or its length):
+		// ptguard finds the other one first. Neither way does anything happen.
+		return errnoBadName(name)
+	}
+	return false
+}
+
+// errnoBadName tells whether a situation is a name that cannot be read.
+func errnoBadName(name string) bool {
+	switch name {
+	case "null", "null@badfd", "null@dir", "null@file", "one", "first-page", "prot-none", "unmapped", "kernel", "not-canonical", "last-page",
+		"no-end", "no-end-full-page", "behind-the-file", "path-4096", "path-4097", "path-long-two-pages":
+		return true
+	}
+	return false
+}
+
+// errnoOfNames are the answers of an act that fails on its names (POLICY 3): they stay
+// what they are under a refusal, and with them those of arguments that lead nowhere.
+var errnoOfNames = []string{"ENOENT", "ENOTDIR", "EEXIST", "ELOOP", "ENAMETOOLONG", "EBADF", "EFAULT"}
+
+// outsideOf is the snapshot of the folder that is refused.
+func outsideOf(t testing.TB, b *ktest.Box) string {
+	t.Helper()
+	var out strings.Builder
+	for line := range strings.Lines(b.Snapshot(t)) {
+		if strings.HasPrefix(line, "/outside/") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// TestErrnoRefused: outside the writable roots, where the policy denies, and where it
+// hides: what would have reached the object is refused, what fails on names fails as
+// before, and nothing changes.
+func TestErrnoRefused(t *testing.T) {
+	t.Parallel()
+	for _, user := range errnoUsers() {
+		for _, c := range []struct {
+			name  string
+			flags func(b *ktest.Box) []string
+			errno string // of what is refused
+		}{
+			{name: "outside", errno: "EPERM"},
+			{name: "denied", errno: "EPERM", flags: func(b *ktest.Box) []string { return []string{"--deny", b.Path("outside/fx")} }},
+			{name: "strict", errno: "EPERM", flags: func(b *ktest.Box) []string { return []string{"--preset", "strict", "--read", b.Path("outside")} }},
+		} {
+			t.Run(user.name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				b := errnoBox(t, user.uid)
+				command := func(mode string) []string {
+					return append(slices.Clone(user.argv), b.Path("outside/errno"), mode, b.Path("outside/fx"), b.Tmp)
+				}
+				bare, order, _ := errnoRun(t, b, command("in"))
+				if r := b.Run(t, ktest.Cmd{Argv: command("build")}); r.Status != 0 {
+					t.Fatalf("build the fixtures: %v", r)
+				}
+				var flags []string
+				if c.flags != nil {
+					flags = c.flags(b)
+				}
+				before := outsideOf(t, b)
+				got, _, _ := errnoRun(t, b, slices.Concat(user.argv, b.Guarded(t, flags, b.Path("outside/errno"), "keep", b.Path("outside/fx"), b.Tmp)))
+				if after := outsideOf(t, b); after != before {
+					t.Errorf("refused, but the box changed\n=== before\n%s\n=== after\n%s", before, after)
+				}
+				wrong, refused := differences{}, 0
+				for _, key := range order {
+					was, is := bare[key], got[key]
+					switch {
+					case c.name == "denied" && (strings.Contains(key, "null@") || strings.Contains(key, "empty@")):
+						// The descriptors are others: the directories and files could not be opened.
+					case is == was || errnoMayDiffer(key, was, is):
+					case is == c.errno && !slices.Contains(errnoOfNames, was):
+						refused++ // it would have reached the object, or failed on it
+					default:
+						wrong.add(key, was, is)
+					}
+				}
+				wrong.report(t)
+				if refused < 500 {
+					t.Errorf("only %d calls were refused", refused)
+				}
+			})
+		}
+	}
+}
