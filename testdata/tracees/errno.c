@@ -52,7 +52,7 @@
 static char base[4096], self[4096], other[4096];
 static char extra[128];		  // what an act that worked says about its object
 static unsigned long junk;	  // or'ed into the high half of int arguments
-static int inotify;
+static int inotify, keep;
 static int *shared; // what a child that execs tells its parent
 
 #define J(x) ((unsigned long)(unsigned)(x) | junk)
@@ -876,7 +876,7 @@ static void one(const struct call *c, const struct situation *s)
 		printf("ok%s\n", extra);
 	else
 		printf("%s\n", strerrorname_np(e) ? strerrorname_np(e) : "unknown");
-	if (r >= 0 && c->kind & CHANGES) {
+	if (r >= 0 && c->kind & CHANGES && !keep) {
 		rebuild();
 		descriptors();
 	}
@@ -900,7 +900,8 @@ int main(int argc, char **argv)
 	memcpy(name256, "user.", 5);
 	umask(022);
 	alarm(60); // rather than hang
-	if (strcmp(mode, "keep"))
+	keep = !strcmp(mode, "keep");
+	if (!keep)
 		rebuild();
 	if (!strcmp(mode, "build"))
 		return 0;
