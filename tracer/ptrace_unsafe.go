@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -121,10 +122,25 @@ func (m memory) ReadMem(buf []byte, addr uint64) (int, error) {
 	if errno == 0 && n > 0 {
 		return int(n), nil
 	}
-	if addr>>63 != 0 {
-		return 0, unix.EFAULT // pread takes no negative offset
+	if addr>>63 != 0 || closed(m.tid, addr) {
+		return 0, unix.EFAULT // pread takes no negative offset, and reads PROT_NONE as well
 	}
 	return readProcMem(m.tid, buf, int64(addr))
+}
+
+// closed tells whether addr lies in no mapping or in one that nobody may touch: there the
+// kernel's own copy for the task faults, while /proc/TID/mem reads a PROT_NONE page.
+func closed(tid int, addr uint64) bool {
+	maps, err := readMaps(tid)
+	if err != nil {
+		return true
+	}
+	for i := range maps {
+		if m := &maps[i]; addr >= m.start && addr < m.end {
+			return strings.HasPrefix(m.perms, "---")
+		}
+	}
+	return true
 }
 
 func readProcMem(tid int, buf []byte, addr int64) (int, error) {
