@@ -15,7 +15,7 @@ var Passthrough = []struct{ Why, Names string }{
 		eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime pipe pipe2
 		inotify_init inotify_init1 inotify_rm_watch`},
 	{"memory of the task itself", `
-		brk munmap mremap  mincore msync mlock mlock2 mlockall munlock munlockall mseal remap_file_pages
+		brk    mincore msync mlock mlock2 mlockall munlock munlockall mseal 
 		pkey_alloc pkey_free map_shadow_stack membarrier rseq rseq_slice_yield set_robust_list get_robust_list memfd_create
 		mbind get_mempolicy set_mempolicy set_mempolicy_home_node  `},
 	{"the task's own life, identity and limits; no_new_privs keeps rights from growing", `
@@ -35,7 +35,7 @@ var Passthrough = []struct{ Why, Names string }{
 		   accept accept4 shutdown getsockname getpeername getsockopt 
 		recvfrom recvmsg recvmmsg`},
 	{"System V and POSIX IPC: objects of the machine, without a path", `
-		shmget shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
+		shmget  shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
 		mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr`},
 	{"asynchronous I/O on descriptors the task holds", `
 		io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents`},

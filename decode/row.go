@@ -72,7 +72,7 @@ const (
 
 // Test is a condition on one argument under which the call stops; the seccomp filter is
 // compiled from it. Low 32 bits only, as the kernel truncates int arguments (techniques
-// K7), except NonNull, which looks at the whole word.
+// K7), except NonNull, which looks at the whole word, and those that look at addresses.
 type Test struct {
 	Arg  int
 	Op   TestOp
@@ -93,6 +93,8 @@ const (
 	NotEqual               // arg != Bits
 	NonNull                // arg != 0, all 64 bits
 	Masked                 // arg & Mask == Bits
+	High                   // arg>>32 & Mask == Bits
+	HighSet                // arg>>32 != 0
 )
 
 // Need names a property of the policy without which a row is not traced at all.
@@ -108,6 +110,7 @@ const (
 	NeedLists          // only if a listing may have to leave names out
 	NeedReadsOnly      // only if some rule can refuse a read
 	NeedProbes         // access(2): under When if an act can be refused, always with NeedLooks
+	NeedGuard          // only where mseal(2) is missing: the argument window must not be unmapped
 	NeedRules          // dropped in mode open, where only guards and seals hold
 )
 
@@ -146,6 +149,7 @@ const (
 	Listing            // getdents: hidden names are taken out when the call returns
 	Signal             // a signal: refused to outsiders, fanned out in a group
 	Changes            // credentials or umask of the caller: what is known of them is forgotten
+	Filters            // the caller loads a seccomp filter of its own
 	Range              // a range of memory that the argument window must not lie in
 	Dumpable           // PR_SET_DUMPABLE 0, PR_GET_DUMPABLE: answered without taking effect
 )
@@ -157,6 +161,7 @@ type Policy struct {
 	Blind   bool // ptguard cannot look into non-dumpable tasks
 	Looks   bool // some rule can refuse a look
 	Lists   bool // some name may have to be left out of a listing
+	Guard   bool // mseal(2) is missing
 	Rules   bool // there are rules at all: not mode open
 }
 
@@ -185,6 +190,8 @@ func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
 		return r.When, p.Rules
 	case NeedRules:
 		return r.When, p.Rules
+	case NeedGuard:
+		return r.When, p.Guard
 	case NeedAlways:
 	}
 	return r.When, true
@@ -206,6 +213,10 @@ func (t Test) Holds(args *[6]uint64) bool {
 		ok = args[t.Arg] != 0
 	case Masked:
 		ok = low&t.Mask == t.Bits
+	case High:
+		ok = uint32(args[t.Arg]>>32)&t.Mask == t.Bits
+	case HighSet:
+		ok = args[t.Arg]>>32 != 0
 	}
 	return ok && (t.And == nil || t.And.Holds(args))
 }

@@ -21,6 +21,7 @@ var Rows = []Row{
 	// execve(2), execveat(2): the #! chain and the loader are added by the tracer.
 	{Name: "execve", Event: "os.exec", Args: args(path(Exec), argv, word)},
 	{Name: "execveat", Event: "os.exec", Args: args(dirfd, path(Exec), argv, word, atFlags)},
+	{Name: "mmap", Special: Range, Need: NeedGuard, When: fixedNearWindow},
 	// A PROT_EXEC mapping of a denied program is the loader trick (techniques E2).
 	{Name: "mmap", Args: args(word, word, word, word, mapFD, word), Need: NeedExecMap, When: mapsCode},
 	{Name: "mprotect", Args: args(mapRange, word, word), Need: NeedExecMap, When: []Test{{Arg: 2, Op: AnyBit, Bits: unix.PROT_EXEC}}},
@@ -161,12 +162,22 @@ var Rows = []Row{
 	{Name: "prctl", Const: refuse("proc", "ties the scheduling of another process to its own"), When: any(both(equal(0, unix.PR_SCHED_CORE), otherThan(2, 0)))},
 	{Name: "prctl", Special: Dumpable, Need: NeedBlind, When: any(both(equal(0, unix.PR_SET_DUMPABLE), equal(1, 0)), equal(0, unix.PR_GET_DUMPABLE))},
 	{Name: "seccomp", Const: refuse("listener", "a filter with a listener of its own would overrule ptguard's"), When: []Test{{Arg: 1, Op: AnyBit, Bits: unix.SECCOMP_FILTER_FLAG_NEW_LISTENER}}},
+	// A filter of the tree's own may not know the calls that ptguard puts in the place of others.
+	{Name: "seccomp", Special: Filters, When: any(equal(0, unix.SECCOMP_SET_MODE_STRICT), equal(0, unix.SECCOMP_SET_MODE_FILTER))},
+	{Name: "prctl", Special: Filters, When: any(equal(0, unix.PR_SET_SECCOMP))},
 	{Name: "ptrace", Const: &Answer{
 		Errno: syscall.EPERM, Guard: "ptrace", Reason: "a process has one tracer, and inside ptguard that is ptguard",
 		Hint: "run debuggers and strace outside; for LeakSanitizer set ASAN_OPTIONS=detect_leaks=0",
 	}},
 	{Name: "process_vm_writev", Const: refuse("memory", "memory of another process may not be written")},
 	{Name: "process_madvise", Const: refuse("memory", "memory of another process may not be changed")},
+
+	// Without mseal(2) the argument window is kept in its place by looking at every call
+	// that could put something else there. They come before the rows that judge mmap's file.
+	{Name: "munmap", Special: Range, Need: NeedGuard, When: nearWindow(0, 1)},
+	{Name: "mremap", Special: Range, Need: NeedGuard, When: append(nearWindow(0, 1), nearWindow(4, 2)...)},
+	{Name: "remap_file_pages", Special: Range, Need: NeedGuard, When: nearWindow(0, 1)},
+	{Name: "shmat", Special: Range, Need: NeedGuard, When: any(both(Test{Arg: 2, Op: AnyBit, Bits: shmRemap}))},
 
 	// What the caller is, and what files it makes are: allowed, and noted.
 	{Name: "setuid", Special: Changes},
@@ -258,6 +269,7 @@ const (
 	sctpBindxRem    = 101
 	sctpConnectxOld = 107
 	sctpConnectx    = 110
+	shmRemap        = 0x4000     // asm/shmbuf.h SHM_REMAP
 	ioprioProcess   = 1          // linux/ioprio.h IOPRIO_WHO_PROCESS
 	readImpliesExec = 0x400000   // linux/personality.h
 	fsIocFssetxattr = 0x401c5820 // linux/fs.h FS_IOC_FSSETXATTR
@@ -340,18 +352,40 @@ var (
 	// A new name must not give what the old one does not (POLICY 2).
 	linkSource = Arg{Kind: Path, Access: Read | Write | Attr, Act: ActLinkSource, NoLink: true}
 
+	fixedNearWindow = func() (out []Test) {
+		for _, t := range nearWindow(0, 1) {
+			out = append(out, both(Test{Arg: 3, Op: AnyBit, Bits: unix.MAP_FIXED}, t))
+		}
+		return out
+	}()
 	mapsCode = []Test{both(Test{Arg: 2, Op: AnyBit, Bits: unix.PROT_EXEC}, Test{Arg: 3, Op: NoBit, Bits: unix.MAP_ANONYMOUS})}
 )
 
-func args(a ...Arg) []Arg              { return a }
-func any(t ...Test) []Test             { return t }
-func path(a Access) Arg                { return Arg{Kind: Path, Access: a} }
-func lpath(a Access) Arg               { return Arg{Kind: Path, Access: a, NoLink: true} }
-func pathOrFD(a Access) Arg            { return Arg{Kind: Path, Access: a, NullFD: true} }
-func entry(a Access, act Act) Arg      { return Arg{Kind: Entry, Access: a, Act: act} }
-func fd(a Access) Arg                  { return Arg{Kind: FD, Access: a} }
-func sockaddr(a Access) Arg            { return Arg{Kind: Sockaddr, Access: a} }
-func equal(arg int, v uint32) Test     { return Test{Arg: arg, Op: Equal, Bits: v} }
+func args(a ...Arg) []Arg          { return a }
+func any(t ...Test) []Test         { return t }
+func path(a Access) Arg            { return Arg{Kind: Path, Access: a} }
+func lpath(a Access) Arg           { return Arg{Kind: Path, Access: a, NoLink: true} }
+func pathOrFD(a Access) Arg        { return Arg{Kind: Path, Access: a, NullFD: true} }
+func entry(a Access, act Act) Arg  { return Arg{Kind: Entry, Access: a, Act: act} }
+func fd(a Access) Arg              { return Arg{Kind: FD, Access: a} }
+func sockaddr(a Access) Arg        { return Arg{Kind: Sockaddr, Access: a} }
+func equal(arg int, v uint32) Test { return Test{Arg: arg, Op: Equal, Bits: v} }
+
+// nearWindow: the range that starts at argument addr could reach the argument window, which
+// lies somewhere in the 16 GiB from WindowFirst on: it starts there or up to 4 GiB before, or
+// is 4 GiB long or longer.
+func nearWindow(addr, length int) []Test {
+	return []Test{
+		{Arg: addr, Op: High, Mask: ^uint32(7), Bits: WindowFirst >> 32},
+		{Arg: addr, Op: High, Mask: ^uint32(0), Bits: WindowFirst>>32 - 1},
+		{Arg: length, Op: HighSet},
+	}
+}
+
+// WindowFirst is the lowest address that the argument window is given: a multiple of
+// 32 GiB inside what thread and address sanitizers let programs map.
+const WindowFirst = 0x7e8000000000
+
 func otherThan(arg int, v uint32) Test { return Test{Arg: arg, Op: NotEqual, Bits: v} }
 func option(level, name uint32) Test   { return both(equal(1, level), equal(2, name)) }
 func others() []Test                   { return []Test{otherThan(0, 0)} } // the first argument names another process

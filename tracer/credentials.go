@@ -7,8 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // credentials are what the kernel judges a task's file accesses by.
@@ -87,16 +85,4 @@ func umask(s stopped) uint32 {
 		return 0o777
 	}
 	return uint32(mask)
-}
-
-// rangeCall keeps the argument window in the spaces of children: madvise(MADV_DONTFORK) on it
-// is refused.
-func (l *loop) rangeCall(s stopped, args *[6]uint64) {
-	sp := s.space
-	start, end := args[0], args[0]+args[1]
-	if sp != nil && sp.state == spaceReady && (end < start || start < sp.base+windowSize && end > sp.base) {
-		s.refuse(unix.EPERM)
-		return
-	}
-	s.resume(0)
 }

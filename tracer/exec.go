@@ -171,6 +171,51 @@ func alive(tid int) bool {
 	return state != "" && state[0] != 'Z' && state[0] != 'X'
 }
 
+// carryMap lets an executable mapping of a file be made and looks at what was mapped: the
+// descriptor's number was decided on, and a sibling can put another file behind it. Nothing
+// but the mapping has happened at the exit stop; a sibling that runs code of it meanwhile
+// dies with it.
+func (l *loop) carryMap(s stopped) {
+	if len(l.judged) == 0 {
+		s.resume(0)
+		return
+	}
+	decided := l.judged[0].request.File.Inode
+	s.task.atExit = func(s stopped) {
+		at, err := callResult(s.tid)
+		if err == nil && at < 0 && at > -4096 {
+			s.resume(0) // nothing was mapped
+			return
+		}
+		if !l.mappedAs(s, uint64(at), decided) {
+			l.killImage(s, "the file behind a descriptor was exchanged while it was mapped for execution")
+			return
+		}
+		s.resume(0)
+	}
+	s.request(unix.PTRACE_SYSCALL, 0)
+}
+
+// mappedAs tells whether the mapping at an address is of the file that was decided on, or of
+// one that may be mapped as well.
+func (l *loop) mappedAs(s stopped, at uint64, decided rules.Inode) bool {
+	maps, err := readMaps(s.tid)
+	if err != nil {
+		return !alive(s.tid)
+	}
+	for _, m := range maps {
+		if m.start > at || at >= m.end {
+			continue
+		}
+		if m.ino == decided.Ino {
+			return true
+		}
+		r := rules.Request{Access: decode.Map, File: rules.File{Path: m.path, Exists: true, Inode: rules.Inode{Dev: m.dev, Ino: m.ino}, Mode: unix.S_IFREG | 0o755}}
+		return filepath.IsAbs(m.path) && !l.decide(s, &r).Refused()
+	}
+	return true // unmapped again by a sibling
+}
+
 // examineRange finds the files mapped in the range that mprotect(2) makes executable.
 func (l *loop) examineRange(s stopped, o *decode.Object) error {
 	maps, err := readMaps(s.tid)

@@ -154,6 +154,14 @@ func testBody(t decode.Test) []bpf.Instruction {
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: t.Mask},
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: t.Bits, SkipFalse: skip},
 		}
+	case decode.High:
+		head = []bpf.Instruction{
+			high,
+			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: t.Mask},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: t.Bits, SkipFalse: skip},
+		}
+	case decode.HighSet:
+		head = []bpf.Instruction{high, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: skip}}
 	case decode.NonNull:
 		head = []bpf.Instruction{
 			low,

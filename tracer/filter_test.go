@@ -55,7 +55,7 @@ func machine(t *testing.T, a *decode.Arch, p decode.Policy) func(data) uint32 {
 	}
 }
 
-var policies = []decode.Policy{{}, {Reads: true}, {ExecMap: true}, {Blind: true}, {Reads: true, ExecMap: true, Blind: true}}
+var policies = []decode.Policy{{}, {Reads: true}, {ExecMap: true}, {Blind: true}, {Reads: true, ExecMap: true, Blind: true}, {Guard: true}, {Looks: true, Lists: true, Rules: true}, {Reads: true, ExecMap: true, Guard: true, Rules: true}}
 
 func TestFilterAnswersEveryNumber(t *testing.T) {
 	for _, a := range []*decode.Arch{decode.AMD64, decode.ARM64} {
@@ -147,7 +147,8 @@ func TestFilterArguments(t *testing.T) {
 		{"prlimit64", [6]uint64{0, 7}, decode.Policy{}, retAllow},
 		{"prlimit64", [6]uint64{junk, 7}, decode.Policy{}, retAllow},
 		{"prlimit64", [6]uint64{1, 7}, decode.Policy{}, retTrace},
-		{"seccomp", [6]uint64{1, 0}, decode.Policy{}, retAllow},
+		{"seccomp", [6]uint64{1, 0}, decode.Policy{}, retTrace}, // noted
+		{"seccomp", [6]uint64{2, 0}, decode.Policy{}, retAllow},
 		{"seccomp", [6]uint64{1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | junk}, decode.Policy{}, retTrace},
 		{"ioctl", [6]uint64{0, 0x5413}, decode.Policy{}, retAllow},
 		{"ioctl", [6]uint64{0, 0x5412}, decode.Policy{}, retTrace},

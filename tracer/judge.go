@@ -65,18 +65,31 @@ func (l *loop) seccompStop(s stopped) {
 		// Our filter let it pass: a filter of the tracee's own returned TRACE and would
 		// see ENOSYS without a tracer (techniques A7).
 		s.refuse(unix.ENOSYS)
-	case row.Const != nil:
-		l.refuseConst(s, row.Name, row.Event, row.Const)
-	case row.Special == decode.Changes:
-		l.credentialsChange(s)
-	case row.Special == decode.Range:
-		l.rangeCall(s, &info.Args)
-	case row.Special == decode.Untrace:
-		l.untrace(s, info.Args[0])
-	case row.Special == decode.Dumpable:
-		l.dumpable(s, &info.Args)
 	default:
-		l.judge(s, row, &info.Args)
+		l.callOf(s, row, &info.Args)
+	}
+}
+
+// callOf handles a call by its row.
+func (l *loop) callOf(s stopped, row *decode.Row, args *[6]uint64) {
+	if row.Const != nil {
+		l.refuseConst(s, row.Name, row.Event, row.Const)
+		return
+	}
+	switch row.Special {
+	case decode.Changes:
+		l.credentialsChange(s)
+	case decode.Filters:
+		s.proc.filtered = true
+		s.resume(0)
+	case decode.Range:
+		l.rangeCall(s, row, args)
+	case decode.Untrace:
+		l.untrace(s, args[0])
+	case decode.Dumpable:
+		l.dumpable(s, args)
+	case decode.NotSpecial, decode.Listing, decode.Signal:
+		l.judge(s, row, args)
 	}
 }
 
@@ -93,20 +106,35 @@ func foreignName(nr uint32) string {
 // rowFor picks the row of a call: the first whose conditions hold.
 func (l *loop) rowFor(nr uint32, args *[6]uint64) *decode.Row {
 	for _, row := range l.classes[nr].Rows {
-		tests, traced := row.Conditions(l.policy)
-		if !traced {
-			continue
-		}
-		if len(tests) == 0 {
+		if l.holds(row, args) {
 			return row
-		}
-		for _, test := range tests {
-			if test.Holds(args) {
-				return row
-			}
 		}
 	}
 	return nil
+}
+
+// rowAfter is the next row of the same call whose conditions hold.
+func (l *loop) rowAfter(row *decode.Row, args *[6]uint64) *decode.Row {
+	rows := l.classes[uint32(l.number)].Rows
+	for _, next := range rows[slices.Index(rows, row)+1:] {
+		if l.holds(next, args) {
+			return next
+		}
+	}
+	return nil
+}
+
+func (l *loop) holds(row *decode.Row, args *[6]uint64) bool {
+	tests, traced := row.Conditions(l.policy)
+	if !traced || len(tests) == 0 {
+		return traced
+	}
+	for _, test := range tests {
+		if test.Holds(args) {
+			return true
+		}
+	}
+	return false
 }
 
 // untrace clears CLONE_UNTRACED, so that the child is ours (techniques K4). The flags are
@@ -199,7 +227,7 @@ func (l *loop) carryOut(s stopped) {
 		l.deliver(s)
 	case decode.Listing:
 		l.list(s)
-	case decode.NotSpecial, decode.Untrace, decode.Dumpable, decode.Changes, decode.Range:
+	case decode.NotSpecial, decode.Untrace, decode.Dumpable, decode.Changes, decode.Range, decode.Filters:
 		if carry := l.carriers[l.call.Row]; carry != nil && l.started {
 			carry(l, s)
 			return

@@ -107,6 +107,10 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 		}
 	case sig == unix.SIGTRAP|0x80 && t.listing != nil:
 		l.listed(s)
+	case sig == unix.SIGTRAP|0x80 && t.atExit != nil:
+		atExit := t.atExit
+		t.atExit = nil
+		atExit(s)
 	case sig == unix.SIGTRAP|0x80 && t.leaving != nil:
 		l.left(s)
 	case event != 0, sig == unix.SIGTRAP|0x80:
@@ -140,7 +144,7 @@ func (l *loop) adopt(tid int) *task {
 func (l *loop) born(s stopped) {
 	tid, err := eventMessage(s.tid)
 	if err == nil && l.tasks[tid] == nil {
-		t := &task{tid: tid, slot: -1, proc: &process{pid: tid, undumpable: s.proc.undumpable, fenced: s.proc.fenced}}
+		t := &task{tid: tid, slot: -1, proc: &process{pid: tid, undumpable: s.proc.undumpable, fenced: s.proc.fenced, filtered: s.proc.filtered}}
 		flags, err := cloneFlags(s.tid)
 		switch {
 		case err != nil: // killed meanwhile
@@ -176,7 +180,7 @@ func (l *loop) execed(s stopped) {
 	}
 	l.leave(s.task)
 	s.enter(&space{})
-	s.task.setup, s.task.leaving, s.task.listing, s.task.creds = nil, nil, nil, nil
+	s.task.setup, s.task.leaving, s.task.listing, s.task.creds, s.task.atExit = nil, nil, nil, nil, nil
 	s.task.frameAt, s.task.again, s.task.barred, s.task.noWindow = 0, 0, false, ""
 	l.listener.take(s.tid)
 	s.images = nil

@@ -98,6 +98,7 @@ func Run(cfg *Config) (result Result, err error) {
 	scoped := canScope()
 	l.scoped = scoped
 	l.policy = filterNeeds(cfg.Policy.Needs(), scoped)
+	l.policy.Guard = !canSeal()
 	c, err := launch(cfg, l.policy, scoped)
 	if err != nil {
 		return result, err

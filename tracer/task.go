@@ -26,9 +26,10 @@ type task struct {
 	frameAt int
 	// readyAtResume: the window was ready when the task was last resumed.
 	readyAtResume bool
-	setup         *setup   // under way
-	leaving       *leaving // a reissued call whose exit stop is awaited
-	noWindow      string   // why the call that comes next cannot have a window
+	setup         *setup        // under way
+	leaving       *leaving      // a reissued call whose exit stop is awaited
+	atExit        func(stopped) // takes the exit stop of the call at hand
+	noWindow      string        // why the call that comes next cannot have a window
 	// again counts how often the call at hand has been decided anew; retrying: the next
 	// seccomp stop is such a call; barred: the canonical way is barred to the task.
 	again    int
@@ -44,6 +45,8 @@ type process struct {
 	pid int
 	// undumpable: it asked for PR_SET_DUMPABLE 0 and was told so, without effect.
 	undumpable bool
+	// filtered: it has a seccomp filter of its own.
+	filtered bool
 	// fenced: it put itself into a Landlock domain.
 	fenced bool
 }
@@ -65,7 +68,7 @@ func (s stopped) resume(sig unix.Signal) {
 
 // awaitsExit: the task is in a call whose end we have to see, whatever stops come between.
 func (t *task) awaitsExit() bool {
-	return t.leaving != nil || t.listing != nil || t.setup != nil && !t.setup.ran
+	return t.leaving != nil || t.listing != nil || t.atExit != nil || t.setup != nil && !t.setup.ran
 }
 
 // listen leaves the task in its group stop but lets it hear SIGCONT (PTRACE_LISTEN).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+	"ptguard/decode"
 )
 
 // The window is a piece of memory that a tracee can read and execute but nothing in it can
@@ -37,8 +38,7 @@ const (
 	frameSize   = 48
 	secondPath  = offFrames + frames*frameSize
 	secondRoom  = slotSize - secondPath
-	notOurs     = -1
-	windowFirst = 0x7e8000000000 // inside what TSan and ASan let programs map
+	windowFirst = decode.WindowFirst
 )
 
 // window is our side of it. A fork shares it between two spaces.

@@ -115,6 +115,12 @@ func judgedRow(row *decode.Row) eventRow {
 		return e
 	case row.Special == decode.Range:
 		e.Treated, e.Reason = treatAnswered, "refused on the argument window, else it runs"
+		if row.Need == decode.NeedGuard { // conditions on addresses say nothing to people
+			e.Where, e.When, e.Always = "the kernel lacks mseal(2)", nil, false
+		}
+		return e
+	case row.Special == decode.Filters:
+		e.Treated, e.Reason = treatAnswered, "it runs; ptguard notes that the task has a filter of its own"
 		return e
 	case row.Special == decode.Listing:
 		e.Notes = append(e.Notes, "hidden names are taken out when the call returns")

@@ -16,8 +16,8 @@ const version = "0.1.0-dev"
 // protectionTier names what protects the arguments of a judged call in this version, in
 // `doctor` and in the first record of a run. "race-free" is claimed only when it is.
 const (
-	protectionTier = "check-then-continue"
-	tierMeaning    = "arguments are read at the stop and the call continues; a hostile thread can change them in between (race-free arrives with the argument slot of a later version)"
+	protectionTier = "race-free"
+	tierMeaning    = "what decided a call is what the kernel uses: opens, addresses and looks run from a sealed window in the program's memory, changes to names are made by ptguard on pinned directories, an exec is decided again before its first instruction"
 )
 
 // versionCmd is "ptguard version".
