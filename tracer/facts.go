@@ -253,11 +253,46 @@ func (l *loop) treeServes(a *rules.Addr) bool {
 		if a.Abstract == "" {
 			return false
 		}
-		inodes = unixInodes(func(p string) bool { return p == "@"+a.Abstract })
+		return l.holdsAll(abstractInodes(a.Abstract))
 	case unix.AF_INET, unix.AF_INET6:
 		inodes = inetInodes(a)
 	}
 	return len(inodes) > 0 && l.anyFD(func(_ int, _, target string) bool { return inodes[target] })
+}
+
+// holdsAll tells whether there are sockets in the set and each is open in the tree.
+func (l *loop) holdsAll(inodes map[string]bool) bool {
+	found := map[string]bool{}
+	return len(inodes) > 0 && l.anyFD(func(_ int, _, target string) bool {
+		if inodes[target] {
+			found[target] = true
+		}
+		return len(found) == len(inodes)
+	})
+}
+
+// abstractInodes lists, as link texts, the sockets that may be bound to an abstract name:
+// all whose line ends like it. /proc/net/unix shows a NUL as @ and a newline as it is, so a
+// name can look like another and even forge a line, but it cannot hide the real one.
+func abstractInodes(name string) map[string]bool {
+	out := map[string]bool{}
+	raw, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return out
+	}
+	text, shown := string(raw), " @"+strings.ReplaceAll(name, "\x00", "@")+"\n"
+	for from := 0; ; {
+		i := strings.Index(text[from:], shown)
+		if i < 0 {
+			return out
+		}
+		before := text[:from+i]
+		inode := before[strings.LastIndexByte(before, ' ')+1:]
+		if inode != "0" { // a connection that waits to be accepted
+			out["socket:["+inode+"]"] = true
+		}
+		from += i + 1
+	}
 }
 
 // unixServed tells whether some socket is bound to this path; bound names may be relative,
