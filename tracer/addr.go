@@ -20,7 +20,7 @@ import (
 func (l *loop) examineAddr(s stopped, j *judgement) (syscall.Errno, error) {
 	o := j.object
 	a := &j.request.Addr
-	*a = rules.Addr{Family: o.Addr.Family, IP: o.Addr.IP, Port: o.Addr.Port, Abstract: o.Addr.Abstract}
+	*a = rules.Addr{Family: o.Addr.Family, IP: o.Addr.IP, Port: o.Addr.Port, Abstract: o.Addr.Abstract, Nameless: o.Addr.NoPath && o.Addr.Abstract == ""}
 	switch o.Addr.Family {
 	case unix.AF_INET, unix.AF_INET6:
 		var err error
@@ -85,10 +85,14 @@ func socketProto(tid, fd int) (rules.Proto, error) {
 // notListening: a refused connect to a unix socket that nobody serves would have failed
 // with ECONNREFUSED, so nothing is refused (POLICY 3, Answers).
 func (l *loop) notListening(j *judgement) bool {
-	if j.request.Access != decode.Connect || j.request.Addr.Family != unix.AF_UNIX || j.request.File.Path == "" {
+	a := &j.request.Addr
+	switch {
+	case j.request.Access != decode.Connect || a.Family != unix.AF_UNIX:
 		return false
+	case a.Abstract != "" || a.Nameless:
+		return len(abstractInodes(a.Abstract)) == 0
 	}
-	return !unixServed(j.request.File.Path)
+	return j.request.File.Path != "" && !unixServed(j.request.File.Path)
 }
 
 // examineListen asks about listen(2) on a socket that was never bound: the kernel then binds

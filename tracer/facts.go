@@ -247,17 +247,14 @@ func (l *loop) anyFD(match func(pid int, fd, target string) bool) bool {
 
 // treeServes tells whether a socket of the tree is bound to the address.
 func (l *loop) treeServes(a *rules.Addr) bool {
-	var inodes map[string]bool
-	switch a.Family {
-	case unix.AF_UNIX:
-		if a.Abstract == "" {
-			return false
-		}
+	switch {
+	case a.Abstract != "" || a.Nameless:
 		return l.holdsAll(abstractInodes(a.Abstract))
-	case unix.AF_INET, unix.AF_INET6:
-		inodes = inetInodes(a)
+	case a.Family == unix.AF_INET, a.Family == unix.AF_INET6:
+		// All, for the unspecified address leads to either loopback address.
+		return l.holdsAll(inetInodes(a))
 	}
-	return len(inodes) > 0 && l.anyFD(func(_ int, _, target string) bool { return inodes[target] })
+	return false
 }
 
 // holdsAll tells whether there are sockets in the set and each is open in the tree.
@@ -336,7 +333,7 @@ func inetInodes(a *rules.Addr) map[string]bool {
 				return
 			}
 			ip, port, ok := procAddr(f[1])
-			if ok && port == a.Port && (ip == a.IP || ip.IsUnspecified() || a.IP.IsUnspecified()) {
+			if ok && f[9] != "0" && port == a.Port && (ip == a.IP || ip.IsUnspecified() || a.IP.IsUnspecified()) {
 				out["socket:["+f[9]+"]"] = true
 			}
 		})

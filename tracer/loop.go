@@ -28,10 +28,13 @@ type loop struct {
 	judged   []judgement // of the call at hand, reused
 	resolve  *resolve.Resolver
 	listener *listener
-	failed   error      // why the run ends although nothing ran
-	received chan error // tells when the listener has come, before the program's exec
-	carriers map[*decode.Row]func(*loop, stopped)
-	own      *credentials
+	// walks counts binds on their way, heldChanges are the changes to names that wait for them.
+	walks       int
+	heldChanges []stopped
+	failed      error      // why the run ends although nothing ran
+	received    chan error // tells when the listener has come, before the program's exec
+	carriers    map[*decode.Row]func(*loop, stopped)
+	own         *credentials
 
 	started bool // the program's own exec has happened
 	ended   bool // the program has exited
@@ -154,6 +157,9 @@ func (l *loop) born(s stopped) {
 			fallthrough
 		default:
 			t.enter(s.childSpace(flags))
+			if flags&unix.CLONE_FS != 0 && flags&unix.CLONE_THREAD == 0 {
+				t.proc.sharesFS, s.proc.sharesFS = true, true
+			}
 		}
 		l.tasks[tid] = t
 	}

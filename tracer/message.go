@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"golang.org/x/sys/unix"
+	"ptguard/decode"
 )
 
 // Addresses and message headers run from the window: the kernel reads our copy. These calls
@@ -16,10 +17,15 @@ const maxSunPath = 108
 
 // address is what goes into the window for an object: its bytes, or, for a unix socket with
 // a path, the canonical path that was decided on. ok is false if that does not fit.
-func (l *loop) address(j *judgement) (raw string, ok bool) {
+func (l *loop) address(s stopped, j *judgement) (raw string, ok bool) {
 	a := &j.object.Addr
 	path := j.request.File.Path
 	if a.Family != unix.AF_UNIX || a.Path == "" {
+		return a.Raw, true
+	}
+	if j.object.Access == decode.Bind && (a.Path[0] == '/' || l.ownDirectory(s)) {
+		// What getsockname(2) will tell. Nobody can change where it leads during the walk,
+		// see startWalk; where a relative name starts a sibling could, by a chdir.
 		return a.Raw, true
 	}
 	if len(path) >= maxSunPath {
@@ -34,10 +40,16 @@ func (l *loop) carryAddress(s stopped) {
 		s.resume(0)
 		return
 	}
+	j := &l.judged[0]
+	path := j.object.Addr.Family == unix.AF_UNIX && j.object.Addr.Path != ""
+	if path && l.call.Row.Name == "connect" && l.swappable(j.request.File.Path) {
+		l.connectPinned(s, j)
+		return
+	}
 	if !l.inWindow(s) {
 		return
 	}
-	raw, ok := l.address(&l.judged[0])
+	raw, ok := l.address(s, &l.judged[0])
 	if !ok {
 		l.refuseWindow(s, "the socket's canonical path is longer than an address can be")
 		return
@@ -52,6 +64,9 @@ func (l *loop) carryAddress(s stopped) {
 		asked.args[at+1] = uint64(len(raw))
 		return asked
 	})
+	if path && j.object.Access == decode.Bind && s.leaving != nil {
+		l.startWalk(s)
+	}
 }
 
 // Offsets in struct msghdr (recvmsg(2)) on 64-bit Linux.
@@ -76,7 +91,7 @@ func (l *loop) carryMessage(s stopped) {
 	raw := ""
 	if len(l.judged) > 0 && l.judged[0].object.Index == 0 {
 		var ok bool
-		if raw, ok = l.address(&l.judged[0]); !ok {
+		if raw, ok = l.address(s, &l.judged[0]); !ok {
 			l.refuseWindow(s, "the socket's canonical path is longer than an address can be")
 			return
 		}

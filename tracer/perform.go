@@ -22,6 +22,10 @@ type performer func(l *loop, s stopped) error
 
 // perform runs act with the task's credentials and answers the call with its errno.
 func (l *loop) perform(s stopped, act performer) {
+	if l.walks > 0 {
+		l.heldChanges = append(l.heldChanges, s) // a bind(2) is on its way, see startWalk
+		return
+	}
 	c, err := l.credentialsOf(s)
 	if err != nil {
 		l.unresolvable(s, err)

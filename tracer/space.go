@@ -37,6 +37,7 @@ func (t *task) enter(sp *space) {
 
 // leave takes a task out of its space, at its exit or exec.
 func (l *loop) leave(t *task) {
+	defer l.endWalk(t)
 	sp := t.space
 	if sp == nil {
 		return

@@ -29,6 +29,7 @@ type task struct {
 	setup         *setup        // under way
 	leaving       *leaving      // a reissued call whose exit stop is awaited
 	atExit        func(stopped) // takes the exit stop of the call at hand
+	walking       bool          // it is in a bind(2) that changes to names wait for
 	noWindow      string        // why the call that comes next cannot have a window
 	// again counts how often the call at hand has been decided anew; retrying: the next
 	// seccomp stop is such a call; barred: the canonical way is barred to the task.
@@ -45,6 +46,8 @@ type process struct {
 	pid int
 	// undumpable: it asked for PR_SET_DUMPABLE 0 and was told so, without effect.
 	undumpable bool
+	// sharesFS: it was made with CLONE_FS, or made such a one: its current directory is not its own.
+	sharesFS bool
 	// filtered: it has a seccomp filter of its own.
 	filtered bool
 	// fenced: it put itself into a Landlock domain.

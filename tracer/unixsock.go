@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/rules"
+)
+
+// bind(2) and connect(2) to a path have no flag that refuses links on the way, so where the
+// tree may put a link into the path, the canonical name alone protects nothing.
+//
+// connect: we act ourselves, on a copy of the task's descriptor, with the pinned directory as
+// our current one and the last name as the address. What the peer is told of names is what
+// it bound.
+//
+// bind: the name given is kept by the kernel and shown to everybody, so the task makes the
+// call; but while it walks, no call of the tree that changes names is carried out. We are
+// the ones who carry them out, so that is a matter of waiting.
+
+// swappable tells whether the tree may rename a directory of a canonical path, and so put
+// something else in its place between our look and the kernel's.
+func (l *loop) swappable(path string) bool {
+	for at := 1; ; {
+		next := strings.IndexByte(path[at:], '/')
+		if next < 0 {
+			return false // what remains is the last name
+		}
+		at += next + 1
+		r := rules.Request{Access: decode.Remove, Act: rules.ActRenameSource}
+		r.File = rules.File{Path: path[:at-1], Exists: true, Mode: unix.S_IFDIR | 0o755}
+		if !l.decide(stopped{}, &r).Refused() {
+			return true
+		}
+	}
+}
+
+// connectPinned connects a copy of the task's socket. The answer is the kernel's.
+func (l *loop) connectPinned(s stopped, j *judgement) {
+	if !l.sameRights(s) {
+		l.refuseWindow(s, "its directory can be exchanged meanwhile, and ptguard cannot act with this task's rights")
+		return
+	}
+	socket, err := copyFD(s.tid, int(j.object.Dirfd))
+	if err != nil {
+		l.refuseWindow(s, fmt.Sprintf("its directory can be exchanged meanwhile, and the socket cannot be copied (pidfd_getfd: %v)", err))
+		return
+	}
+	parent, name, err := pinnedName(j)
+	if err != nil {
+		unix.Close(socket)
+		s.refuse(errnoOf(err))
+		return
+	}
+	// Connecting may wait for the server: elsewhere, the task stays stopped.
+	go func() {
+		err := inDirectory(parent, func() error { return unix.Connect(socket, &unix.SockaddrUnix{Name: name}) })
+		unix.Close(socket)
+		unix.Close(parent)
+		l.post(func() {
+			switch {
+			case l.tasks[s.tid] != s.task || !s.inStop:
+			case err != nil:
+				s.refuse(errnoOf(err))
+			default:
+				s.answer(0)
+			}
+		})
+	}()
+}
+
+// startWalk holds back the tree's changes to names until the exit stop of the call that s
+// has just been let go with.
+func (l *loop) startWalk(s stopped) {
+	l.walks++
+	s.task.walking = true
+	s.task.leaving.done = func(s stopped, _ *registers) { l.endWalk(s.task) }
+}
+
+// ownDirectory tells whether no other task shares the current directory of s.
+func (l *loop) ownDirectory(s stopped) bool {
+	if s.proc.sharesFS {
+		return false
+	}
+	for _, t := range l.tasks {
+		if t.proc == s.proc && t != s.task {
+			return false
+		}
+	}
+	return true
+}
+
+// endWalk lets the changes happen that waited.
+func (l *loop) endWalk(t *task) {
+	if !t.walking {
+		return
+	}
+	t.walking = false
+	if l.walks--; l.walks > 0 {
+		return
+	}
+	held := l.heldChanges
+	l.heldChanges = nil
+	l.lookAgain(held)
+}
+
+// pinnedName gives a descriptor of the directory that was decided on and the name in it.
+func pinnedName(j *judgement) (parent int, name string, err error) {
+	r := &j.resolved
+	if r.Parent >= 0 {
+		parent, err = unix.FcntlInt(uintptr(r.Parent), unix.F_DUPFD_CLOEXEC, 3)
+		return parent, r.Name, err
+	}
+	at := strings.LastIndexByte(r.Path, '/')
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	parent, err = unix.Openat2(unix.AT_FDCWD, r.Path[:max(at, 1)], &how)
+	if err != nil {
+		return -1, "", err
+	}
+	// The name must still be the socket that was decided on, and no link.
+	name = r.Path[at+1:]
+	var st unix.Stat_t
+	if err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Dev != r.Stat.Dev || st.Ino != r.Stat.Ino {
+		unix.Close(parent)
+		return -1, "", unix.ECONNREFUSED
+	}
+	return parent, name, nil
+}
+
+// inDirectory runs act on a thread of its own whose current directory is dir. The thread ends
+// with it: nobody else may get it with that directory.
+func inDirectory(dir int, act func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends
+		err := unix.Unshare(unix.CLONE_FS)
+		if err == nil {
+			err = unix.Fchdir(dir)
+		}
+		if err == nil {
+			err = act()
+		}
+		done <- err
+	}()
+	return <-done
+}
