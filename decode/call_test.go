@@ -192,7 +192,7 @@ func TestSockaddr(t *testing.T) {
 		{"unspec bind is inet", in(unix.AF_UNSPEC, 80, 0, 0, 0, 0), "bind", SockAddr{Family: unix.AF_INET, Port: 80, IP: netip.MustParseAddr("0.0.0.0")}, 0},
 		{"unix path", un("/run/x.sock\x00junk"), "connect", SockAddr{Family: unix.AF_UNIX, Path: "/run/x.sock"}, 0},
 		{"unix path without NUL", un("/run/x"), "connect", SockAddr{Family: unix.AF_UNIX, Path: "/run/x"}, 0},
-		{"abstract", un("\x00a\x00b"), "connect", SockAddr{Family: unix.AF_UNIX, Abstract: "a\x00b"}, 0},
+		{"abstract", un("\x00a\x00b"), "connect", SockAddr{Family: unix.AF_UNIX, Abstract: "a\x00b", NoPath: true}, 0},
 		{"autobind", un(""), "bind", SockAddr{Family: unix.AF_UNIX, Unnamed: true}, 0},
 		{"one byte", []byte{1}, "connect", SockAddr{}, syscall.EINVAL},
 	}

@@ -18,6 +18,7 @@ type SockAddr struct {
 	Port     uint16
 	Path     string // AF_UNIX with a path
 	Abstract string // AF_UNIX abstract, without the leading NUL
+	NoPath   bool   // AF_UNIX abstract, where the name may be of no bytes
 	// Unnamed: AF_UNIX with the family alone (bind: the kernel picks an abstract name), or
 	// AF_UNSPEC where that means "no address".
 	Unnamed bool
@@ -30,6 +31,7 @@ type SockAddr struct {
 const (
 	lenInet      = 16
 	lenInet6     = 24
+	lenUnix      = 110 // the longest; a longer length is no address
 	maxSockaddr  = 128
 	offsetOfPath = 2
 )
@@ -64,12 +66,15 @@ func parseSockaddr(raw []byte, access Access, send bool) (SockAddr, error) {
 		a.Port = binary.BigEndian.Uint16(raw[2:])
 		a.IP = netip.AddrFrom16([16]byte(raw[8:24])).Unmap()
 	case unix.AF_UNIX:
+		if len(raw) > lenUnix {
+			return a, &Fault{Errno: syscall.EINVAL, Plain: true, What: "long sockaddr_un"}
+		}
 		name := raw[offsetOfPath:]
 		switch {
 		case len(name) == 0:
 			a.Unnamed = true
 		case name[0] == 0:
-			a.Abstract = string(name[1:])
+			a.Abstract, a.NoPath = string(name[1:]), true
 		default:
 			if end := bytes.IndexByte(name, 0); end >= 0 {
 				name = name[:end]

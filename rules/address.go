@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -180,6 +181,45 @@ func connectIP(ip netip.Addr) netip.Addr {
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
 	return netip.IPv6Loopback()
+}
+
+// The loopback addresses of IPv4.
+var (
+	loopback4   = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	loopbackNet = netip.PrefixFrom(loopback4, 8).Masked()
+)
+
+// embedded lists the IPv4 addresses that an IPv6 address of a transition form leads to,
+// where the network knows the form: NAT64 (RFC 6052, and the local prefix of RFC 8215 with
+// either place of the address), 6to4, Teredo (server and client), ISATAP, the translated
+// and the compatible form. Only denies look at them: no allow of a v4 address means these.
+func embedded(ip netip.Addr) (out [3]netip.Addr) {
+	if !ip.Is6() || ip == netip.IPv6Loopback() {
+		return out
+	}
+	b := ip.As16()
+	n := 0
+	add := func(v4 ...byte) {
+		out[n] = netip.AddrFrom4([4]byte(v4))
+		n++
+	}
+	begins := func(prefix ...byte) bool { return bytes.HasPrefix(b[:], prefix) }
+	switch {
+	case begins(0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0), begins(0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0), begins(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0):
+		add(b[12:]...)
+	case begins(0, 0x64, 0xff, 0x9b, 0, 1):
+		add(b[12:]...)
+		add(b[6], b[7], b[9], b[10])
+	case begins(0x20, 0x02):
+		add(b[2:6]...)
+	case begins(0x20, 0x01, 0, 0):
+		add(b[4:8]...)
+		add(^b[12], ^b[13], ^b[14], ^b[15])
+	}
+	if b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe {
+		add(b[12:]...)
+	}
+	return out
 }
 
 // AF_NETLINK and the others that are named in refusals; address families of

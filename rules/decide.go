@@ -440,14 +440,26 @@ func (p *Policy) decideAddr(r *Request) Decision {
 		return refuse(ruleFamilies, need)
 	}
 	ip := plainIP(s.IP)
-	target := ip
-	if need&decode.Connect != 0 {
-		target = connectIP(ip)
+	if need&decode.Connect == 0 {
+		return p.decideTarget(r, ip, ip)
 	}
+	d := p.decideTarget(r, ip, connectIP(ip))
+	if !d.Refused() && ip == netip.IPv6Unspecified() {
+		// From a socket that is bound to a v4-mapped address, :: is 127.0.0.1.
+		if other := p.decideTarget(r, ip, loopback4); other.Refused() {
+			return other
+		}
+	}
+	return d
+}
+
+// decideTarget is decideAddr for one of the addresses that ip may lead to.
+func (p *Policy) decideTarget(r *Request, ip, target netip.Addr) Decision {
+	s, need := &r.Addr, r.Access
 	var user, preset, base *Rule
 	for i := range p.net {
 		n := &p.net[i]
-		if n.access&need == 0 || !n.matches(s, ip, target) {
+		if n.access&need == 0 || !n.matches(s, ip, target) && !(need&decode.Connect != 0 && n.reached(s, ip)) {
 			continue
 		}
 		switch n.role {
@@ -469,7 +481,7 @@ func (p *Policy) decideAddr(r *Request) Decision {
 		return allow(user) // 6
 	case base != nil:
 		return allow(base) // 8
-	case s.Family == syscall.AF_UNIX && (s.Autobind || s.Abstract != "" && (s.Tree || need == decode.Bind)):
+	case s.Family == syscall.AF_UNIX && (s.Autobind || (s.Abstract != "" || s.Nameless) && (s.Tree || need == decode.Bind)):
 		return allow(ruleAddress)
 	}
 	// 9. Grants: a later issue. 10. No mode grants an address by itself.
@@ -482,6 +494,30 @@ func (r *Rule) namesAddress(preset *Rule) bool {
 	deny, ok := strings.CutPrefix(preset.Text, "unix @")
 	name, named := strings.CutPrefix(r.Text, "unix @")
 	return ok && named && matchComponent(deny, name)
+}
+
+// reached tells whether a deny covers an address that ip may lead to by a detour: the v4
+// address in a transition form, and any address of this machine for the unspecified one,
+// which means the address that the socket is bound to.
+func (n *netRule) reached(s *Addr, ip netip.Addr) bool {
+	switch n.role {
+	case roleUserDeny, roleUserHide, rolePresetDeny, rolePresetHide:
+	default:
+		return false
+	}
+	if s.Family == syscall.AF_UNIX || !ip.IsValid() {
+		return false
+	}
+	if ip.IsUnspecified() {
+		return n.addr.matchIP(s, loopback4) || n.addr.matchIP(s, netip.IPv6Loopback()) ||
+			n.addr.kind == addressIP && n.addr.prefix.Overlaps(loopbackNet) && n.addr.matchIP(s, n.addr.prefix.Addr())
+	}
+	for _, v4 := range embedded(ip) {
+		if v4.IsValid() && n.addr.matchIP(s, v4) {
+			return true
+		}
+	}
+	return false
 }
 
 // matches tells whether a net rule covers a socket address: ip as given, target where

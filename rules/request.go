@@ -131,6 +131,8 @@ type Addr struct {
 	Abstract string // abstract unix name without the leading NUL; File.Path for path sockets
 	// Autobind: bind of a unix socket without a name (the kernel picks an abstract one).
 	Autobind bool
+	// Nameless: an abstract name of no bytes, which is a name like any other.
+	Nameless bool
 	// Tree: the tree itself bound this address in this run (@tree, abstract names).
 	Tree bool
 }
