@@ -29,7 +29,8 @@ var carry = map[string]func(*loop, stopped){
 	"getxattr": (*loop).carryLook, "lgetxattr": (*loop).carryLook, "getxattrat": (*loop).carryLook,
 	"name_to_handle_at": (*loop).carryLook, "inotify_add_watch": (*loop).carryLook, "file_getattr": (*loop).carryLook,
 
-	"mmap": (*loop).carryMap,
+	"ioctl": by(performIoctl),
+	"mmap":  (*loop).carryMap,
 
 	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
 	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,

@@ -55,3 +55,12 @@ func utimens(fd int, ts *[2]unix.Timespec) error {
 	}
 	return nil
 }
+
+// ioctl is ioctl(2) with a pointer to raw.
+func ioctl(fd int, command uint32, raw []byte) error {
+	_, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(command), uintptr(unsafe.Pointer(&raw[0])))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
