@@ -440,22 +440,10 @@ func (p *Policy) decideAddr(r *Request) Decision {
 		return refuse(ruleFamilies, need)
 	}
 	ip := plainIP(s.IP)
-	if need&decode.Connect == 0 {
-		return p.decideTarget(r, ip, ip)
+	target := ip
+	if need&decode.Connect != 0 {
+		target = connectIP(ip)
 	}
-	d := p.decideTarget(r, ip, connectIP(ip))
-	if !d.Refused() && ip == netip.IPv6Unspecified() {
-		// From a socket that is bound to a v4-mapped address, :: is 127.0.0.1.
-		if other := p.decideTarget(r, ip, loopback4); other.Refused() {
-			return other
-		}
-	}
-	return d
-}
-
-// decideTarget is decideAddr for one of the addresses that ip may lead to.
-func (p *Policy) decideTarget(r *Request, ip, target netip.Addr) Decision {
-	s, need := &r.Addr, r.Access
 	var user, preset, base *Rule
 	for i := range p.net {
 		n := &p.net[i]
