@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -169,8 +170,10 @@ func (a *attack) try(t *testing.T) string {
 			"ATTACK_RUNNER=" + strconv.Itoa(os.Getpid()), "ATTACK_SECONDS=" + seconds, "ATTACK_WINS=" + wins,
 		}
 		before := kept(t, b)
+		// Descriptors that a careless parent left open: the secret, and its folder.
+		argv = append([]string{"sh", "-c", `exec "$@" 7<denied/file 8<denied`, "sh"}, argv...)
 		r := b.Run(t, ktest.Cmd{Argv: argv})
-		if after := kept(t, b); argv[0] == ktest.Binary(t) && after != before {
+		if after := kept(t, b); argv[4] == ktest.Binary(t) && after != before {
 			t.Errorf("what the policy denies has changed:\n=== before\n%s=== after\n%s%v", before, after, r)
 		}
 		return r
@@ -211,12 +214,18 @@ func winsOf(r ktest.Result) (wins, tries int) {
 	return wins, tries
 }
 
+// victims are the files v0, v1, … of denied and denieD, for racers that can win once on each.
+const victims = 20
+
 // fill makes what attack.h describes.
 func (a *attack) fill(t testing.TB, b *ktest.Box, program string) {
 	for name, content := range map[string]string{"denied": "SECRET\n", "denieD": "ALLOWED\n"} {
 		b.Write(t, "work/"+name+"/file", content)
 		if err := os.Mkdir(b.Path("work/"+name+"/sub"), 0o755); err != nil {
 			t.Fatal(err)
+		}
+		for i := range victims {
+			b.Write(t, fmt.Sprintf("work/%s/v%d", name, i), content)
 		}
 	}
 	b.Write(t, "work/secret", "SECRET\n")
@@ -284,18 +293,36 @@ func listenUnix(t testing.TB, b *ktest.Box) (stop func()) {
 	t.Helper()
 	var all []net.Listener
 	for _, name := range []string{"denied", "denieD"} {
-		// By a relative name of a folder: sun_path is short.
 		l, err := net.Listen("unix", b.Path("work/"+name+"/sock"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		go acceptAll(l)
+		if name == "denied" {
+			go handOut(l, b.Path("work/denied/file"))
+		} else {
+			go acceptAll(l)
+		}
 		all = append(all, l)
 	}
 	return func() {
 		for _, l := range all {
 			l.Close()
 		}
+	}
+}
+
+// handOut sends everyone who comes a descriptor of a file.
+func handOut(l net.Listener, file string) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if f, err := os.Open(file); err == nil {
+			_, _, _ = c.(*net.UnixConn).WriteMsgUnix([]byte{0}, syscall.UnixRights(int(f.Fd())), nil)
+			f.Close()
+		}
+		c.Close()
 	}
 }
 

@@ -7,9 +7,13 @@
 //	secret        a file with the text SECRET that the policy denies
 //	secreT        its twin with the text ALLOWED, allowed; one byte of the name differs
 //	denied/       a folder that the policy denies: denied/file (SECRET), denied/sub/, denied/sock
-//	denieD/       its allowed twin: file (ALLOWED), sub/, sock; both sock are listened on
+//	denieD/       its allowed twin: file (ALLOWED), sub/, sock; both sock are listened on, and
+//	              both have v0 to v19, for racers that can win only once on each
 //	victim        a copy of the program itself, denied to exec; victiM the allowed twin
 //	../outside/   writable by the user, not by the policy: file (OUTSIDE)
+//
+// Descriptors 7 and 8 are left open by a careless parent: denied/file, and denied itself.
+// denied/sock hands out a descriptor of denied/file.
 //
 // Environment: ATTACK_OK and ATTACK_BAD are ports on 127.0.0.1 with a TCP listener and a UDP
 // echo each, of which only the first is allowed. ATTACK_SECONDS and ATTACK_WINS end a race.

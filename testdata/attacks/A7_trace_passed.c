@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// TRACE for a call that ptguard lets through makes a stop; later calls must be judged as ever.
+#include "attack.h"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/ioctl.h>
+
+// filter_on makes one call number give an action, all others be allowed.
+static long filter_on(int nr, unsigned action, unsigned flags)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof code / sizeof *code, code};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+int main(void)
+{
+	must(filter_on(SYS_getpgrp, SECCOMP_RET_TRACE | 7, 0), "seccomp");
+	for (int i = 0; i < 100; i++)
+		syscall(SYS_getpgrp);
+	verdict_secret((int)syscall(SYS_openat, AT_FDCWD, "secret", O_RDONLY));
+}
