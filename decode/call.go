@@ -69,6 +69,9 @@ func Decode(c *Call, row *Row, args [6]uint64, m Memory, wantArgv bool) error {
 	c.Row, c.Args, c.Event = row, args, row.Event
 	c.Objects, c.Argv, c.Refuse, c.HasHeader = c.Objects[:0], nil, nil, false
 	c.Flags, c.HasFlags = uint64(row.Flags), row.Flags != 0
+	if err := c.check(m); err != nil {
+		return err
+	}
 	dir := int32(unix.AT_FDCWD)
 	for i, arg := range row.Args {
 		if err := c.argument(i, arg, &dir, m, wantArgv); err != nil {
@@ -237,8 +240,11 @@ func (c *Call) openHow(addr, size uint64, m Memory) error {
 		}
 	}
 	c.Flags, c.HasFlags = binary.NativeEndian.Uint64(raw), true
-	c.openFlags(c.Flags)
 	how := binary.NativeEndian.Uint64(raw[16:])
+	if err := checkHow(c.Flags, binary.NativeEndian.Uint64(raw[8:]), how); err != nil {
+		return err
+	}
+	c.openFlags(c.Flags)
 	if o := c.path(); o != nil {
 		o.Mode, o.How = binary.NativeEndian.Uint64(raw[8:]), how
 		o.NoXDev = how&unix.RESOLVE_NO_XDEV != 0
@@ -424,6 +430,9 @@ func (c *Call) messages(addr, count uint64, m Memory) error {
 	n := min(uint64(uint32(count)), maxMessages)
 	for i := range n {
 		if err := c.message(addr+i*sizeOfMmsghdr, int(i), m); err != nil {
+			if i > 0 {
+				return nil // the kernel sends those before it, and we the first one
+			}
 			return err
 		}
 	}
