@@ -32,6 +32,8 @@ var carry = map[string]func(*loop, stopped){
 	"ioctl": by(performIoctl),
 	"mmap":  (*loop).carryMap,
 
+	"setxattrat": by(performSetxattrat), "removexattrat": by(performRemovexattrat), "file_setattr": by(performSetattr),
+
 	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
 	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,
 }
@@ -48,6 +50,9 @@ func newCarriers() map[*decode.Row]func(*loop, stopped) {
 	}
 	for i := range decode.Rows {
 		row := &decode.Rows[i]
+		if row.Name == "ioctl" && (len(row.Args) == 0 || row.Args[0].Kind != decode.FD) {
+			continue // FIOSETOWN, SIOCSPGRP: about a process, not about an inode
+		}
 		if f := carry[row.Name]; f != nil && row.Const == nil && row.Special == decode.NotSpecial {
 			out[row] = f
 		}
