@@ -61,3 +61,15 @@ func TestUnspecified(t *testing.T) {
 		connect [::]:80 => deny
 		connect [::ffff:127.0.0.1]:80 => allow`)
 }
+
+// TestOwnLinks: mode strict lets a program read the links that lead to its own files.
+func TestOwnLinks(t *testing.T) {
+	t.Parallel()
+	verdicts(t, compile(t, []string{"strict"}, "", FlagValues{}), `
+		look /proc/self => allow builtin
+		look /proc/thread-self => allow builtin
+		look /dev/fd => allow builtin
+		look /dev/stdin => allow builtin
+		look /proc/selfish => deny
+		list /proc/self => deny`)
+}

@@ -343,6 +343,8 @@ func (p *Policy) intrinsic(q *question, missing decode.Access) (decode.Access, *
 		}
 	case f.Owner == OwnerTree:
 		return ownProc(f.Path) & missing, ruleOwnProc
+	case missing == decode.Look && ownLink(f.Path):
+		return missing, ruleOwnProc
 	}
 	if q.r.Act == ActMkdir && !f.Exists && q.at != nil && q.at.writable != nil {
 		return decode.Create & missing, q.at.writable
@@ -391,6 +393,15 @@ func deviceRule(f *File) *Rule {
 		return ruleOwnPTY
 	}
 	return nil
+}
+
+// ownLink: the links that lead every process to what is its own. realpath(3) reads them.
+func ownLink(path string) bool {
+	switch path {
+	case "/proc/self", "/proc/thread-self", "/proc/mounts", "/proc/net", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr":
+		return true
+	}
+	return false
 }
 
 // ownProc is what a process of the tree may do with a file of /proc/PID of the tree.
