@@ -36,8 +36,9 @@ type loop struct {
 	carriers    map[*decode.Row]func(*loop, stopped)
 	own         *credentials
 
-	started bool // the program's own exec has happened
-	ended   bool // the program has exited
+	started bool   // the program's own exec has happened
+	filters string // how many seccomp filters the program starts with (proc_pid_status(5))
+	ended   bool   // the program has exited
 	status  unix.WaitStatus
 	stats   Stats
 
@@ -194,6 +195,9 @@ func (l *loop) execed(s stopped) {
 	l.judgeImage(s, images)
 	if s.tid == l.cmd {
 		l.started = true
+		if l.filters == "" {
+			l.filters = statusField(s.tid, "Seccomp_filters")
+		}
 	}
 }
 

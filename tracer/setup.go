@@ -4,8 +4,10 @@ package tracer
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +34,7 @@ type setup struct {
 	base  uint64
 	stub  bool // the steps after the mapping run from the window
 	ran   bool // they have been started
+	wary  bool // the task has filters of its own, which may answer calls in the kernel's place
 	why   string
 }
 
@@ -76,6 +79,7 @@ func (l *loop) beginSetup(s stopped) {
 		l.refuseWindow(s, err.Error())
 		return
 	}
+	u.wary = l.ownFilters(s.tid)
 	sp.state, sp.setter, s.setup = spaceBusy, s.task, u
 	l.aim(sp, u)
 	l.inject(s, call{nr: magicNumber}, true)
@@ -83,7 +87,7 @@ func (l *loop) beginSetup(s stopped) {
 
 // aim picks where the window is to lie: somewhere at random, at last wherever the kernel likes.
 func (l *loop) aim(sp *space, u *setup) {
-	u.stub = hasStub && sp.tasks == 1 && !sp.crowded && sp.tries == 0
+	u.stub = hasStub && !u.wary && sp.tasks == 1 && !sp.crowded && sp.tries == 0
 	u.base = windowFirst + uint64(rand.IntN(1<<22))*pageSize
 	if sp.tries == setupTries-1 && !l.policy.Guard { // the range tests know only that range
 		u.base = 0
@@ -243,13 +247,49 @@ func (l *loop) verify(s stopped, sp *space, u *setup) error {
 		if m.end <= at || m.start >= u.base+windowSize {
 			continue
 		}
-		if m.start > at || m.ino != sp.win.inode || m.offset != m.start-u.base || strings.ContainsRune(m.perms, 'w') || !strings.HasSuffix(m.perms, "s") {
+		if m.start > at || m.ino != sp.win.inode || m.dev != sp.win.dev || m.offset != m.start-u.base || strings.ContainsRune(m.perms, 'w') || !strings.HasSuffix(m.perms, "s") {
 			return fmt.Errorf("something else lies in the window at %#x", at)
 		}
 		at = min(m.end, u.base+windowSize)
 	}
 	if at != u.base+windowSize {
 		return fmt.Errorf("the window ends at %#x", at)
+	}
+	if !l.policy.Guard && l.ownFilters(s.tid) {
+		return verifySealed(s.tid, u.base)
+	}
+	return nil
+}
+
+// ownFilters tells whether a task has more seccomp filters than the program started with.
+// Such a filter can make mseal(2) do nothing and say 0, and the magic number give a
+// descriptor of the program's own.
+func (l *loop) ownFilters(tid int) bool {
+	return l.filters == "" || statusField(tid, "Seccomp_filters") != l.filters
+}
+
+// verifySealed asks the kernel itself whether the window is sealed in its place.
+func verifySealed(tid int, base uint64) error {
+	text, err := os.ReadFile(procPath(tid, "smaps"))
+	if err != nil {
+		return fmt.Errorf("read the mappings of tid %d: %w", tid, err)
+	}
+	sealed, within := uint64(0), uint64(0) // bytes; of the mapping that is being read
+	for line := range strings.Lines(string(text)) {
+		var start, end uint64
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &start, &end); n == 2 {
+			within = 0
+			if start < base+windowSize && end > base {
+				within = min(end, base+windowSize) - max(start, base)
+			}
+			continue
+		}
+		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && strings.Contains(flags+" ", " sl ") {
+			sealed += within
+		}
+	}
+	if sealed != windowSize {
+		return errors.New("the window is not sealed in its place")
 	}
 	return nil
 }
@@ -267,7 +307,7 @@ func (l *loop) endSetup(s stopped, seccomp bool) {
 		}
 		if sp.tries++; sp.tries < setupTries && !seccomp && sp.win.fd >= 0 {
 			why := u.why
-			*u = setup{saved: u.saved, mask: u.mask, fd: -1}
+			*u = setup{saved: u.saved, mask: u.mask, fd: -1, wary: u.wary}
 			_ = why
 			l.aim(sp, u)
 			l.inject(s, call{nr: magicNumber}, false)

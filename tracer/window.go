@@ -46,6 +46,7 @@ type window struct {
 	mem   []byte
 	fd    int // until it is mapped in the first space
 	inode uint64
+	dev   uint64
 	owner [slots]*task
 	refs  int
 	// waiting are calls for which no slot was free. A fork shares the window, so they may be
@@ -76,7 +77,7 @@ func (w *window) fill() error {
 	if err := unix.Fstat(w.fd, &st); err != nil {
 		return err
 	}
-	w.inode = st.Ino
+	w.inode, w.dev = st.Ino, st.Dev
 	mem, err := unix.Mmap(w.fd, 0, windowSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return err
