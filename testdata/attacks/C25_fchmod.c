@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C25: fchmod through a descriptor opened for reading.
+#include "cfgh.h"
+
+int main(void)
+{
+	int fd = open(outside("file"), O_RDONLY);
+	must(fd, "open");
+	verdict(fchmod(fd, 0600));
+}

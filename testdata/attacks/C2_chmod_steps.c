@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C2: chmod below a folder that is renamed away, with a link to ../outside put in its place.
+#define ACT "chmod"
+#define WAY "steps"
+#include "C1_act.h"

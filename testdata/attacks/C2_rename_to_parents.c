@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C2: rename-to below a folder whose parent is exchanged for one in which it is a link to ../outside.
+#define ACT "rename-to"
+#define WAY "parents"
+#include "C1_act.h"

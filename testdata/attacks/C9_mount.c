@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C9: mount --bind gives the secret an allowed name.
+#include "cfgh.h"
+#include <sys/mount.h>
+
+int main(void)
+{
+	if (!tracer()) { // in a mount namespace of our own; under ptguard there is none
+		must(unshare(CLONE_NEWNS), "unshare");
+		must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "private");
+	}
+	if (mount("secret", "secreT", NULL, MS_BIND, NULL) < 0)
+		refused();
+	verdict_secret(open("secreT", O_RDONLY));
+}
