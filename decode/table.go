@@ -86,6 +86,9 @@ var Rows = []Row{
 	{Name: "lsetxattr", Event: "os.setxattr", Args: args(lpath(Attr), word, word, word, word)},
 	{Name: "removexattr", Event: "os.removexattr", Args: args(path(Attr), word)},
 	{Name: "lremovexattr", Event: "os.removexattr", Args: args(lpath(Attr), word)},
+	{Name: "setxattrat", Event: "os.setxattr", Args: args(dirfd, pathOrFD(Attr), atFlags, word, word, word)},
+	{Name: "removexattrat", Event: "os.removexattr", Args: args(dirfd, pathOrFD(Attr), atFlags, word)},
+	{Name: "file_setattr", Args: args(dirfd, pathOrFD(Attr), word, word, atFlags)},
 
 	// Metadata through a descriptor that may have been opened for reading only (C25).
 	{Name: "fchmod", Event: "os.chmod", Args: args(fd(Attr), word)},
@@ -198,10 +201,6 @@ var Rows = []Row{
 	{Name: "io_uring_setup", Const: noSuch("io_uring", "its operations run without a filter; programs fall back")},
 	{Name: "io_uring_enter", Const: noSuch("io_uring", "its operations run without a filter; programs fall back")},
 	{Name: "io_uring_register", Const: noSuch("io_uring", "its operations run without a filter; programs fall back")},
-	// New forms of what older calls do; programs fall back to those.
-	{Name: "setxattrat", Const: noSuch("new-call", "programs fall back to setxattr")},
-	{Name: "removexattrat", Const: noSuch("new-call", "programs fall back to removexattr")},
-	{Name: "file_setattr", Const: noSuch("new-call", "programs fall back to ioctl")},
 	{Name: "memfd_secret", Const: noSuch("secret-memory", "ptguard could not read arguments in it")},
 	{Name: "userfaultfd", Const: refuse("userfaultfd", "lets a program hold up and change what is read from its memory")},
 	{Name: "open_by_handle_at", Const: refuse("handles", "opens files without a path")},

@@ -16,11 +16,11 @@ var carry = map[string]func(*loop, stopped){
 	"rename": by(performRename), "renameat": by(performRename), "renameat2": by(performRename),
 	"link": by(performLink), "linkat": by(performLink),
 	"truncate": by(performTruncate),
-	"chmod":    by(performChmod), "fchmod": by(performChmod), "fchmodat": by(performChmod), "fchmodat2": by(performChmod),
-	"chown": by(performChown), "lchown": by(performChown), "fchown": by(performChown), "fchownat": by(performChown),
-	"utime": by(performUtime), "utimes": by(performUtime), "futimesat": by(performUtime), "utimensat": by(performUtime),
-	"setxattr": by(performSetxattr), "lsetxattr": by(performSetxattr), "fsetxattr": by(performSetxattr),
-	"removexattr": by(performRemovexattr), "lremovexattr": by(performRemovexattr), "fremovexattr": by(performRemovexattr),
+	"chmod":    attribute(performChmod), "fchmod": attribute(performChmod), "fchmodat": attribute(performChmod), "fchmodat2": attribute(performChmod),
+	"chown": attribute(performChown), "lchown": attribute(performChown), "fchown": attribute(performChown), "fchownat": attribute(performChown),
+	"utime": attribute(performUtime), "utimes": attribute(performUtime), "futimesat": attribute(performUtime), "utimensat": attribute(performUtime),
+	"setxattr": attribute(performSetxattr), "lsetxattr": attribute(performSetxattr), "fsetxattr": attribute(performSetxattr),
+	"removexattr": attribute(performRemovexattr), "lremovexattr": attribute(performRemovexattr), "fremovexattr": attribute(performRemovexattr),
 
 	"stat": (*loop).carryLook, "lstat": (*loop).carryLook, "newfstatat": (*loop).carryLook, "fstatat": (*loop).carryLook,
 	"statx": (*loop).carryLook, "access": (*loop).carryLook, "faccessat": (*loop).carryLook, "faccessat2": (*loop).carryLook,
@@ -29,17 +29,22 @@ var carry = map[string]func(*loop, stopped){
 	"getxattr": (*loop).carryLook, "lgetxattr": (*loop).carryLook, "getxattrat": (*loop).carryLook,
 	"name_to_handle_at": (*loop).carryLook, "inotify_add_watch": (*loop).carryLook, "file_getattr": (*loop).carryLook,
 
-	"ioctl": by(performIoctl),
+	"ioctl": attribute(performIoctl),
 	"mmap":  (*loop).carryMap,
 
-	"setxattrat": by(performSetxattrat), "removexattrat": by(performRemovexattrat), "file_setattr": by(performSetattr),
+	"setxattrat": attribute(performSetxattrat), "removexattrat": attribute(performRemovexattrat), "file_setattr": attribute(performSetattr),
 
 	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
 	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,
 }
 
 func by(act performer) func(*loop, stopped) {
-	return func(l *loop, s stopped) { l.perform(s, act) }
+	return func(l *loop, s stopped) { l.perform(s, act, true) }
+}
+
+// attribute is by for what Landlock has no right for: a task's own sandbox says nothing.
+func attribute(act performer) func(*loop, stopped) {
+	return func(l *loop, s stopped) { l.perform(s, act, false) }
 }
 
 // newCarriers binds the table to rows, so that a stop needs no look-up by name.

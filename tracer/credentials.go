@@ -75,7 +75,11 @@ func (l *loop) credentialsChange(s stopped) {
 // sameRights tells whether the task has exactly our own rights.
 func (l *loop) sameRights(s stopped) bool {
 	c, err := l.credentialsOf(s)
-	return err == nil && !c.fenced && c.fsuid == l.own.fsuid && c.fsgid == l.own.fsgid && c.groups == l.own.groups && c.caps == l.own.caps
+	return err == nil && !c.fenced && l.ownRights(c)
+}
+
+func (l *loop) ownRights(c *credentials) bool {
+	return c.fsuid == l.own.fsuid && c.fsgid == l.own.fsgid && c.groups == l.own.groups && c.caps == l.own.caps
 }
 
 // umask of a stopped task, read anew each time: tasks that share CLONE_FS share it.

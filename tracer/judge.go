@@ -185,11 +185,7 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		// The act fails on its names. The kernel would say so too, but not if somebody
 		// changes them before it looks.
 		l.recordBare(s, bare)
-		if plain {
-			s.resume(0)
-			return
-		}
-		s.refuse(bare)
+		l.answerBare(s, bare)
 		return
 	case l.call.Refuse != nil:
 		l.refuseConst(s, row.Name, l.call.Event, l.call.Refuse)

@@ -18,7 +18,9 @@ func (l *loop) reissueNames(s stopped) {
 	asked := call{l.number, l.call.Args}
 	for i := range l.judged {
 		j := &l.judged[i]
-		if j.object.Kind != decode.Path && j.object.Kind != decode.Entry || j.resolved.Nameless {
+		// By "", a link itself is meant; its name would be followed. Only linkat does not.
+		itself := j.object.Kind == decode.Path && j.object.Path == "" && l.call.Row.Name != "linkat"
+		if j.object.Kind != decode.Path && j.object.Kind != decode.Entry || j.resolved.Nameless || itself {
 			l.refuseConst(s, l.call.Row.Name, l.call.Event, &decode.Answer{Errno: unix.EPERM, Guard: "unprotected", Reason: "ptguard cannot act with this task's rights on an object without a path"})
 			return
 		}

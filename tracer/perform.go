@@ -4,7 +4,10 @@ package tracer
 
 import (
 	"encoding/binary"
+	"errors"
+	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,11 +20,13 @@ import (
 // There is nothing in its memory or its descriptor table left that could be changed
 // meanwhile. One stop, no window.
 
-// performs maps rows to what carries them out; see carriers.
-type performer func(l *loop, s stopped) error
+// performer reads what a call needs of its task, with our own rights, and gives the act,
+// which is run with the task's: those may no longer let us look at it.
+type performer func(l *loop, s stopped) (act func() error, err error)
 
-// perform runs act with the task's credentials and answers the call with its errno.
-func (l *loop) perform(s stopped, act performer) {
+// perform runs an act with the task's credentials and answers the call with its errno. names
+// says that it is one that Landlock has a right for.
+func (l *loop) perform(s stopped, prepare performer, names bool) {
 	if l.walks > 0 {
 		l.heldChanges = append(l.heldChanges, s) // a bind(2) is on its way, see startWalk
 		return
@@ -31,26 +36,44 @@ func (l *loop) perform(s stopped, act performer) {
 		l.unresolvable(s, err)
 		return
 	}
-	if c.fenced {
+	if c.fenced && names {
 		// Its own sandbox must keep its force, and our act would not be in it.
 		l.reissueNames(s)
 		return
 	}
-	if !l.sameRights(s) {
-		restore, err := l.takeOn(c)
-		if err != nil {
-			restore()
+	act, err := prepare(l, s)
+	if err == nil {
+		var foreign bool
+		if foreign, err = l.actAs(c, act); foreign {
 			l.reissueNames(s)
 			return
 		}
-		defer restore()
 	}
-	if err := act(l, s); err != nil {
+	switch {
+	case err == errLimit:
+		_ = unix.Tgkill(s.proc.pid, s.tid, unix.SIGXFSZ)
+		s.refuse(unix.EFBIG)
+	case err != nil:
 		s.refuse(errnoOf(err))
-		return
+	default:
+		s.answer(0)
 	}
-	s.answer(0)
 }
+
+// actAs runs act with the rights c. foreign: we cannot take them on, and it has not run.
+func (l *loop) actAs(c *credentials, act func() error) (foreign bool, err error) {
+	if !l.ownRights(c) {
+		restore, err := l.takeOn(c)
+		defer restore()
+		if err != nil {
+			return true, nil
+		}
+	}
+	return false, act()
+}
+
+// errLimit: the act would make a file longer than the task's limit.
+var errLimit = errors.New("beyond RLIMIT_FSIZE")
 
 // takeOn gives the tracer thread the file system rights of a task. restore undoes what has
 // been done. All of these are calls on the thread alone.
@@ -86,23 +109,32 @@ func (l *loop) takeOn(c *credentials) (restore func(), err error) {
 // pinPath names what a descriptor of ours pins; following it reaches just that.
 func pinPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-func performUnlink(l *loop, _ stopped) error {
-	r := &l.judged[0].resolved
-	return unix.Unlinkat(r.Parent, entryName(r), 0)
-}
+func performUnlink(l *loop, _ stopped) (func() error, error) { return l.unlink(0), nil }
+func performRmdir(l *loop, _ stopped) (func() error, error)  { return l.unlink(unix.AT_REMOVEDIR), nil }
 
-func performRmdir(l *loop, _ stopped) error {
-	r := &l.judged[0].resolved
-	return unix.Unlinkat(r.Parent, entryName(r), unix.AT_REMOVEDIR)
-}
-
-func performUnlinkat(l *loop, s stopped) error {
-	if flags := uint32(l.call.Args[2]); flags&^unix.AT_REMOVEDIR != 0 {
-		return unix.EINVAL
-	} else if flags != 0 {
-		return performRmdir(l, s)
+func performUnlinkat(l *loop, _ stopped) (func() error, error) {
+	flags := uint32(l.call.Args[2])
+	if flags&^unix.AT_REMOVEDIR != 0 {
+		return nil, unix.EINVAL
 	}
-	return performUnlink(l, s)
+	return l.unlink(int(flags)), nil
+}
+
+func (l *loop) unlink(flags int) func() error {
+	r := &l.judged[0].resolved
+	return func() error {
+		unpin(r)
+		return unix.Unlinkat(r.Parent, entryName(r), flags)
+	}
+}
+
+// unpin lets go of an object that the act may remove: while we hold it, the kernel can tell
+// nobody that it is gone (IN_DELETE_SELF), nor give its space back.
+func unpin(r *resolve.Object) {
+	if r.FD >= 0 {
+		unix.Close(r.FD)
+		r.FD = -1
+	}
 }
 
 // entryName is the last component, with the slash that asks for a directory.
@@ -113,15 +145,17 @@ func entryName(r *resolve.Object) string {
 	return r.Name
 }
 
-func performMkdir(l *loop, s stopped) error {
+func performMkdir(l *loop, s stopped) (func() error, error) {
 	r := &l.judged[0].resolved
-	return unix.Mkdirat(r.Parent, entryName(r), l.newMode(s, r.Parent, l.lastWord(decode.Entry)))
+	mode := l.newMode(s, r.Parent, l.lastWord(decode.Entry))
+	return func() error { return unix.Mkdirat(r.Parent, entryName(r), mode) }, nil
 }
 
-func performMknod(l *loop, s stopped) error {
+func performMknod(l *loop, s stopped) (func() error, error) {
 	r := &l.judged[0].resolved
 	mode := l.lastWord(decode.Entry)
-	return unix.Mknodat(r.Parent, entryName(r), mode&unix.S_IFMT|l.newMode(s, r.Parent, mode&^unix.S_IFMT), 0)
+	mode = mode&unix.S_IFMT | l.newMode(s, r.Parent, mode&^unix.S_IFMT)
+	return func() error { return unix.Mknodat(r.Parent, entryName(r), mode, 0) }, nil
 }
 
 // newMode applies the task's umask, as ours is 0: unless the directory has a default access
@@ -145,49 +179,89 @@ func (l *loop) lastWord(kind decode.Kind) uint32 {
 	return uint32(l.call.Args[at])
 }
 
-func performSymlink(l *loop, s stopped) error {
+func performSymlink(l *loop, s stopped) (func() error, error) {
 	r := &l.judged[0].resolved
 	target, err := decode.ReadPath(memory{s.tid}, l.call.Args[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return unix.Symlinkat(target, r.Parent, entryName(r))
+	return func() error { return unix.Symlinkat(target, r.Parent, entryName(r)) }, nil
 }
 
-func performRename(l *loop, _ stopped) error {
+func performRename(l *loop, _ stopped) (func() error, error) {
 	from, to := &l.judged[0].resolved, &l.judged[1].resolved
 	flags := uint(0)
 	if l.call.Row.Name == "renameat2" {
 		flags = uint(uint32(l.call.Args[4]))
 	}
-	return unix.Renameat2(from.Parent, entryName(from), to.Parent, entryName(to), flags)
+	return func() error {
+		unpin(to)
+		return unix.Renameat2(from.Parent, entryName(from), to.Parent, entryName(to), flags)
+	}, nil
 }
 
-func performLink(l *loop, _ stopped) error {
+func performLink(l *loop, _ stopped) (func() error, error) {
 	from, to := &l.judged[0].resolved, &l.judged[1].resolved
 	if l.call.Row.Name == "linkat" {
 		if flags := uint32(l.call.Args[4]); flags&^(unix.AT_SYMLINK_FOLLOW|unix.AT_EMPTY_PATH) != 0 {
-			return unix.EINVAL
+			return nil, unix.EINVAL
 		}
 	}
-	// Following our own magic link reaches the pinned object, a link included.
-	return unix.Linkat(unix.AT_FDCWD, pinPath(from.FD), to.Parent, entryName(to), unix.AT_SYMLINK_FOLLOW)
+	return func() error {
+		// Following our own magic link reaches the pinned object, a link included.
+		return unix.Linkat(unix.AT_FDCWD, pinPath(from.FD), to.Parent, entryName(to), unix.AT_SYMLINK_FOLLOW)
+	}, nil
 }
 
-func performTruncate(l *loop, s stopped) error {
+// performTruncate looks after the limit of the task, which ours is not.
+func performTruncate(l *loop, s stopped) (func() error, error) {
+	r := &l.judged[0].resolved
 	size := int64(l.call.Args[1])
 	if size < 0 {
-		return unix.EINVAL
+		return nil, unix.EINVAL
 	}
 	var limit unix.Rlimit
-	if err := unix.Prlimit(s.tid, unix.RLIMIT_FSIZE, nil, &limit); err == nil && uint64(size) > limit.Cur {
-		_ = unix.Tgkill(s.proc.pid, s.tid, unix.SIGXFSZ)
-		return unix.EFBIG
+	if err := unix.Prlimit(s.tid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
+		return nil, err
 	}
-	return unix.Truncate(pinPath(l.judged[0].resolved.FD), size)
+	return func() error {
+		var st unix.Stat_t
+		if err := unix.Fstat(r.FD, &st); err != nil {
+			return err
+		}
+		// The limit is looked at last, and only when the file would grow.
+		if st.Mode&unix.S_IFMT == unix.S_IFREG && size > st.Size && uint64(size) > limit.Cur {
+			if err := unix.Faccessat(unix.AT_FDCWD, pinPath(r.FD), unix.W_OK, unix.AT_EACCESS); err != nil {
+				return err
+			}
+			return errLimit
+		}
+		return unix.Truncate(pinPath(r.FD), size)
+	}, nil
 }
 
-func performChmod(l *loop, _ stopped) error {
+// heldFD tells what is wrong with the descriptor of a call on one: an O_PATH descriptor is
+// none for these (open(2)), though we could act on what it names.
+func heldFD(s stopped, o *decode.Object) error {
+	if o.Kind != decode.FD {
+		return nil
+	}
+	text, err := os.ReadFile(procPath(s.tid, "fdinfo/"+strconv.Itoa(int(o.Dirfd))))
+	if err != nil {
+		return unix.EBADF
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags, err := strconv.ParseUint(strings.TrimSpace(rest), 8, 32)
+			if err == nil && flags&unix.O_PATH == 0 {
+				return nil
+			}
+		}
+	}
+	return unix.EBADF
+}
+
+func performChmod(l *loop, s stopped) (func() error, error) {
 	j := &l.judged[0]
 	mode := uint32(l.call.Args[1])
 	switch l.call.Row.Name {
@@ -195,29 +269,32 @@ func performChmod(l *loop, _ stopped) error {
 		mode = uint32(l.call.Args[2])
 	case "fchmodat2":
 		if flags := uint32(l.call.Args[3]); flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-			return unix.EINVAL
+			return nil, unix.EINVAL
 		}
 		mode = uint32(l.call.Args[2])
 	}
 	if j.resolved.Stat.Mode&unix.S_IFMT == unix.S_IFLNK {
-		return unix.EOPNOTSUPP // links have no mode (fchmodat(2))
+		return nil, unix.EOPNOTSUPP // links have no mode (fchmodat(2))
 	}
-	return unix.Chmod(pinPath(j.resolved.FD), mode&0o7777)
+	return func() error { return unix.Chmod(pinPath(j.resolved.FD), mode&0o7777) }, heldFD(s, j.object)
 }
 
-func performChown(l *loop, _ stopped) error {
+func performChown(l *loop, s stopped) (func() error, error) {
+	j := &l.judged[0]
 	uid, gid := l.call.Args[1], l.call.Args[2]
 	if l.call.Row.Name == "fchownat" {
 		if flags := uint32(l.call.Args[4]); flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-			return unix.EINVAL
+			return nil, unix.EINVAL
 		}
 		uid, gid = l.call.Args[2], l.call.Args[3]
 	}
-	return unix.Fchownat(l.judged[0].resolved.FD, "", int(int32(uid)), int(int32(gid)), unix.AT_EMPTY_PATH)
+	return func() error {
+		return unix.Fchownat(j.resolved.FD, "", int(int32(uid)), int(int32(gid)), unix.AT_EMPTY_PATH)
+	}, heldFD(s, j.object)
 }
 
 // performUtime covers the four forms; the times are copied once.
-func performUtime(l *loop, s stopped) error {
+func performUtime(l *loop, s stopped) (func() error, error) {
 	r := &l.judged[0].resolved
 	at, form := l.call.Args[1], l.call.Row.Name
 	switch form {
@@ -225,12 +302,15 @@ func performUtime(l *loop, s stopped) error {
 		at = l.call.Args[2]
 	case "utimensat":
 		if flags := uint32(l.call.Args[3]); flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-			return unix.EINVAL
+			return nil, unix.EINVAL
 		}
 		at = l.call.Args[2]
 	}
+	if err := heldFD(s, l.judged[0].object); err != nil {
+		return nil, err
+	}
 	if at == 0 {
-		return utimens(r.FD, nil)
+		return func() error { return utimens(r.FD, nil) }, nil
 	}
 	var raw [32]byte
 	size := len(raw)
@@ -238,7 +318,7 @@ func performUtime(l *loop, s stopped) error {
 		size = 16 // struct utimbuf: seconds only
 	}
 	if err := readAll(s.tid, raw[:size], at); err != nil {
-		return unix.EFAULT
+		return nil, unix.EFAULT
 	}
 	word := func(i int) int64 { return int64(binary.NativeEndian.Uint64(raw[8*i:])) }
 	var ts [2]unix.Timespec
@@ -251,37 +331,92 @@ func performUtime(l *loop, s stopped) error {
 		for i := range ts {
 			us := word(2*i + 1)
 			if us < 0 || us >= 1e6 {
-				return unix.EINVAL
+				return nil, unix.EINVAL
 			}
 			ts[i] = unix.Timespec{Sec: word(2 * i), Nsec: us * 1000}
 		}
 	}
-	return utimens(r.FD, &ts)
+	return func() error { return utimens(r.FD, &ts) }, nil
 }
 
 // maxXattr is XATTR_SIZE_MAX of linux/limits.h.
 const maxXattr = 1 << 16
 
-func performSetxattr(l *loop, s stopped) error {
-	name, err := decode.ReadXattrName(memory{s.tid}, l.call.Args[1])
-	if err != nil {
-		return err
-	}
-	size, flags := l.call.Args[3], int(int32(l.call.Args[4]))
-	if size > maxXattr {
-		return unix.E2BIG
-	}
-	value := make([]byte, size)
-	if size > 0 && readAll(s.tid, value, l.call.Args[2]) != nil {
-		return unix.EFAULT
-	}
-	return unix.Setxattr(pinPath(l.judged[0].resolved.FD), name, value, flags)
+func performSetxattr(l *loop, s stopped) (func() error, error) {
+	return l.setXattr(s, l.call.Args[1], l.call.Args[2], l.call.Args[3], int(int32(l.call.Args[4])))
 }
 
-func performRemovexattr(l *loop, s stopped) error {
+func (l *loop) setXattr(s stopped, nameAt, valueAt, size uint64, flags int) (func() error, error) {
+	j := &l.judged[0]
+	name, err := decode.ReadXattrName(memory{s.tid}, nameAt)
+	if err != nil {
+		return nil, err
+	}
+	if size > maxXattr {
+		return nil, unix.E2BIG
+	}
+	value := make([]byte, size)
+	if size > 0 && readAll(s.tid, value, valueAt) != nil {
+		return nil, unix.EFAULT
+	}
+	return func() error { return unix.Setxattr(pinPath(j.resolved.FD), name, value, flags) }, heldFD(s, j.object)
+}
+
+func performRemovexattr(l *loop, s stopped) (func() error, error) {
+	j := &l.judged[0]
 	name, err := decode.ReadXattrName(memory{s.tid}, l.call.Args[1])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return unix.Removexattr(pinPath(l.judged[0].resolved.FD), name)
+	return func() error { return unix.Removexattr(pinPath(j.resolved.FD), name) }, heldFD(s, j.object)
+}
+
+// performSetxattrat: struct xattr_args of linux/xattr.h is value, size, flags.
+func performSetxattrat(l *loop, s stopped) (func() error, error) {
+	const atFlags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH
+	size := l.call.Args[5]
+	switch {
+	case uint32(l.call.Args[2])&^atFlags != 0, size < 16:
+		return nil, unix.EINVAL
+	case size > pageSize:
+		return nil, unix.E2BIG
+	}
+	raw := make([]byte, size)
+	if readAll(s.tid, raw, l.call.Args[4]) != nil {
+		return nil, unix.EFAULT
+	}
+	for _, b := range raw[16:] {
+		if b != 0 {
+			return nil, unix.E2BIG
+		}
+	}
+	return l.setXattr(s, l.call.Args[3], binary.NativeEndian.Uint64(raw), uint64(binary.NativeEndian.Uint32(raw[8:])), int(int32(binary.NativeEndian.Uint32(raw[12:]))))
+}
+
+func performRemovexattrat(l *loop, s stopped) (func() error, error) {
+	j := &l.judged[0]
+	if uint32(l.call.Args[2])&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
+		return nil, unix.EINVAL
+	}
+	name, err := decode.ReadXattrName(memory{s.tid}, l.call.Args[3])
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return unix.Removexattr(pinPath(j.resolved.FD), name) }, heldFD(s, j.object)
+}
+
+func performSetattr(l *loop, s stopped) (func() error, error) {
+	j := &l.judged[0]
+	size := l.call.Args[3]
+	switch {
+	case uint32(l.call.Args[4])&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0, size < 24:
+		return nil, unix.EINVAL // sizeof(struct file_attr), first version
+	case size > pageSize:
+		return nil, unix.E2BIG
+	}
+	raw := make([]byte, size)
+	if readAll(s.tid, raw, l.call.Args[2]) != nil {
+		return nil, unix.EFAULT
+	}
+	return func() error { return setFileAttr(j.resolved.FD, raw) }, nil
 }

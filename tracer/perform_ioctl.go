@@ -19,32 +19,39 @@ var attributeIoctls = map[uint32]int{
 
 // performIoctl changes an inode's attributes. Commands whose argument points on to further
 // memory (verity, encryption policies) are answered as by a file system without them.
-func performIoctl(l *loop, s stopped) error {
+func performIoctl(l *loop, s stopped) (func() error, error) {
 	r := &l.judged[0].resolved
 	command := uint32(l.call.Args[1])
 	size, ok := attributeIoctls[command]
 	if !ok {
-		return unix.EOPNOTSUPP
+		return nil, unix.EOPNOTSUPP
 	}
 	raw := make([]byte, size)
 	if readAll(s.tid, raw, l.call.Args[2]) != nil {
-		return unix.EFAULT
+		return nil, unix.EFAULT
 	}
-	fd, err := copyFD(s.tid, int(int32(l.call.Args[0])))
-	if err != nil {
-		// Withheld (a container): open the pinned object as the task could.
-		fd, err = unix.Open(pinPath(r.FD), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-		if err != nil {
+	fd, held := copyFD(s.tid, int(int32(l.call.Args[0])))
+	if held == nil {
+		unix.Close(r.FD) // the open one takes its place, to be closed like it
+		r.FD = fd
+	}
+	return func() error {
+		fd := r.FD
+		if held != nil {
+			// Withheld (a container): open the pinned object as the task could.
+			var err error
+			if fd, err = unix.Open(pinPath(r.FD), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
 			return err
 		}
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	if st.Dev != r.Stat.Dev || st.Ino != r.Stat.Ino {
-		return unix.EBADF // closed and given to another meanwhile
-	}
-	return ioctl(fd, command, raw)
+		if st.Dev != r.Stat.Dev || st.Ino != r.Stat.Ino {
+			return unix.EBADF // closed and given to another meanwhile
+		}
+		return ioctl(fd, command, raw)
+	}, nil
 }

@@ -64,3 +64,15 @@ func ioctl(fd int, command uint32, raw []byte) error {
 	}
 	return nil
 }
+
+// setFileAttr is file_setattr(2) (Linux 6.17, the same number everywhere) on what an O_PATH
+// descriptor pins.
+func setFileAttr(fd int, attr []byte) error {
+	const number = 469
+	empty := [1]byte{}
+	_, _, errno := syscall.Syscall6(number, uintptr(fd), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(&attr[0])), uintptr(len(attr)), unix.AT_EMPTY_PATH, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+)
+
+// answerBare answers a call that fails on what is or is not there. The kernel has its own
+// order of checks (flags before names, memory before both), so it is asked: we make the same
+// call, on copies of the words, from the task's directories and with its rights. It cannot
+// take an effect that was not decided on, as it fails on its names, and nothing of the tree
+// changes names at the same time: such calls are made by this very thread.
+//
+// guess is what the walk found; it is the answer where we cannot ask.
+func (l *loop) answerBare(s stopped, guess syscall.Errno) {
+	row := l.call.Row
+	switch {
+	case plain, !l.started, row.Event == "os.exec":
+		s.resume(0) // an exec is looked at again when it has happened
+	case row.Need == decode.NeedLooks || row.Need == decode.NeedReadsOnly || row.Need == decode.NeedProbes:
+		s.task.barred = true // by its own words, copied
+		l.carryLook(s)
+	default:
+		if errno, ok := l.ask(s, guess); ok {
+			s.answer(-int64(errno))
+			return
+		}
+		s.refuse(guess)
+	}
+}
+
+// pointers are the arguments, by row, that point to memory of a fixed size to be read; 0 is
+// a string.
+var pointers = map[string]map[int]int{
+	"symlink": {0: 0}, "symlinkat": {0: 0},
+	"utime": {1: 16}, "utimes": {1: 32}, "futimesat": {2: 32}, "utimensat": {2: 32},
+	"setxattr": {1: 0, 2: valueOf}, "lsetxattr": {1: 0, 2: valueOf},
+	"removexattr": {1: 0}, "lremovexattr": {1: 0},
+	"openat2": {2: howOf},
+}
+
+const (
+	valueOf = -1 // as long as the next argument says, at most XATTR_SIZE_MAX
+	howOf   = -2 // struct open_how
+	bad     = ^uintptr(0) >> 1
+)
+
+// ask makes the call at hand ourselves. ok is false if that is not possible.
+func (l *loop) ask(s stopped, guess syscall.Errno) (errno syscall.Errno, ok bool) {
+	c, err := l.credentialsOf(s)
+	row := l.call.Row
+	if err != nil || c.fenced || l.carriers[row] == nil || row.Name == "connect" || row.Name == "bind" || strings.HasPrefix(row.Name, "send") {
+		return 0, false
+	}
+	var args [6]uintptr
+	for i := range args {
+		args[i] = uintptr(l.call.Args[i])
+	}
+	var keep [][]byte
+	n, dir := 0, int32(unix.AT_FDCWD)
+	for i, arg := range row.Args {
+		switch arg.Kind {
+		case decode.Dirfd:
+			dir = int32(l.call.Args[i])
+			args[i] = uintptr(l.call.Args[i])
+		case decode.Path, decode.Entry:
+			if n >= len(l.call.Objects) || l.call.Objects[n].Kind != arg.Kind {
+				return 0, false
+			}
+			text, fine := l.ourText(s, l.call.Objects[n].Path, dir, guess)
+			if !fine {
+				return 0, false
+			}
+			if guess == unix.EBADF && i > 0 && row.Args[i-1].Kind == decode.Dirfd {
+				args[i-1] = ^uintptr(0) // no descriptor of ours either
+			}
+			keep = append(keep, append([]byte(text), 0))
+			args[i] = uintptr(unsafe.Pointer(&keep[len(keep)-1][0]))
+			n, dir = n+1, unix.AT_FDCWD
+		}
+		if size, pointer := pointers[row.Name][i]; pointer && args[i] != 0 {
+			raw := l.copyOf(s, i, size)
+			if raw == nil {
+				args[i] = bad
+				continue
+			}
+			keep = append(keep, raw)
+			args[i] = uintptr(unsafe.Pointer(&raw[0]))
+		}
+	}
+	for _, o := range l.call.Objects[min(n, len(l.call.Objects)):] {
+		if o.Kind == decode.Path || o.Kind == decode.Entry {
+			return 0, false
+		}
+	}
+	if !l.sameRights(s) {
+		restore, err := l.takeOn(c)
+		defer restore()
+		if err != nil {
+			return 0, false
+		}
+	}
+	res, _, errno := syscall.Syscall6(uintptr(l.number), args[0], args[1], args[2], args[3], args[4], args[5])
+	_ = keep
+	if errno == 0 && l.reissuedOpen(l.number) {
+		unix.Close(int(res)) // it has come to be there meanwhile: as the walk found it, then
+		return 0, false
+	}
+	return errno, true
+}
+
+// ourText makes a path of the task mean the same to us. fine is false where it cannot: it
+// speaks of the task's own /proc, or would become too long.
+func (l *loop) ourText(s stopped, text string, dir int32, guess syscall.Errno) (string, bool) {
+	for i := range l.judged {
+		r := &l.judged[i].resolved
+		for _, hop := range r.Hops {
+			if strings.HasPrefix(hop, "/proc/") || hop == "/dev/fd" {
+				return "", false
+			}
+		}
+	}
+	switch {
+	case text == "" || guess == unix.EBADF:
+		return text, true
+	case strings.HasPrefix(text, "/proc/self/"):
+		text = "/proc/" + strconv.Itoa(s.proc.pid) + text[len("/proc/self"):]
+		return text, true
+	case text[0] == '/':
+		return text, !strings.HasPrefix(text, "/proc/thread-self") && !strings.HasPrefix(text, "/dev/std")
+	}
+	base := procPath(s.tid, "cwd/")
+	if dir != unix.AT_FDCWD {
+		base = procPath(s.tid, "fd/"+strconv.Itoa(int(dir))+"/")
+	}
+	return base + text, len(base)+len(text) < unix.PathMax
+}
+
+// copyOf copies what argument i points to; nil if it cannot be read.
+func (l *loop) copyOf(s stopped, i, size int) []byte {
+	addr := l.call.Args[i]
+	switch size {
+	case 0:
+		text, err := decode.ReadPath(memory{s.tid}, addr)
+		if err != nil {
+			return nil
+		}
+		return append([]byte(text), 0)
+	case valueOf:
+		size = int(min(l.call.Args[i+1], maxXattr+1))
+	case howOf:
+		size = int(min(l.call.Args[i+1], pageSize+1))
+	}
+	raw := make([]byte, max(size, 1))
+	if size > 0 && readAll(s.tid, raw[:size], addr) != nil {
+		return nil
+	}
+	return raw
+}
