@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A filter makes mseal(2) do nothing and say 0. What ptguard seals in the next image would then
 // not be sealed: unmapping it is the test.
+// cc: -static
 #include "attack.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>

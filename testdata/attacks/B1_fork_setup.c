@@ -42,6 +42,7 @@ int main(int argc, char **argv)
 		int st = 0;
 		waitpid(pid, &st, 0);
 		race_won(WIFEXITED(st) && WEXITSTATUS(st) == 42);
+		race_tries += 11; // forks
 	}
 	race_end();
 }

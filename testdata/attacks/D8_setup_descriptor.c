@@ -4,6 +4,15 @@
 // cc: -static
 #include "attack.h"
 
+// write_again opens the object anew for writing.
+static int write_again(const char *path)
+{
+	int fd = open(path, O_RDWR);
+	int won = fd >= 0 && (pwrite(fd, "x", 1, 0) == 1 || mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED);
+	close(fd);
+	return won;
+}
+
 static void *catcher(void *arg)
 {
 	for (;;)
@@ -16,7 +25,7 @@ static void *catcher(void *arg)
 			(void)!readlink(path, target, sizeof target - 1);
 			if (strstr(target, "memfd:ptguard")) {
 				if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0) != MAP_FAILED || pwrite(own, "x", 1, 0) == 1 || !ftruncate(own, 0) ||
-					!fallocate(own, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) || open(path, O_RDWR) >= 0)
+					!fallocate(own, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) || write_again(path))
 					_exit(42);
 			}
 			close(own);

@@ -216,7 +216,7 @@ MAYBE int window(uintptr_t *from, uintptr_t *to)
 	close(fd);
 	FILE *f = fopen("/proc/self/maps", "r");
 	if (!f)
-		setup("maps");
+		return 0;
 	while (fgets(line, sizeof line, f)) {
 		unsigned long a, b;
 		if (strstr(line, "/memfd:ptguard") && sscanf(line, "%lx-%lx", &a, &b) == 2) {
