@@ -37,6 +37,8 @@ type Object struct {
 	// PID: the process argument: PID, SignalPID (0 own group, -1 all, -N a group), ThreadID,
 	// or, for PIDFD, the descriptor.
 	PID int32
+	// Opens: open(2) and kin. NoReplace: RENAME_NOREPLACE.
+	Opens, NoReplace bool
 	// Probe: the act is only asked about (access(2)).
 	Probe bool
 }
@@ -78,6 +80,9 @@ func Decode(c *Call, row *Row, args [6]uint64, m Memory, wantArgv bool) error {
 			return err
 		}
 	}
+	if row.Name == "inotify_add_watch" && uint32(args[2])&unix.IN_DONT_FOLLOW != 0 {
+		c.Objects[0].NoFollow = true
+	}
 	if row.Flags != 0 {
 		c.openFlags(uint64(row.Flags))
 	}
@@ -97,7 +102,7 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 		if word == 0 && arg.NullFD {
 			o.Kind = FD
 			c.Objects = append(c.Objects, o)
-			return nil
+			return c.nullPath()
 		}
 		text, err := readString(m, c.buf[:], word, pathMax, "path")
 		if err != nil {
@@ -137,6 +142,10 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 	case OpenHow:
 		return c.openHow(word, c.Args[i+1], m)
 	case AtFlags:
+		const execFlags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH | 0x10000 // AT_EXECVE_CHECK, Linux 6.14
+		if o := c.path(); c.Row.Name == "execveat" && o != nil && o.Path != "" && uint32(word)&^execFlags != 0 {
+			return invalid("unknown flags") // after the name is read, unlike other calls
+		}
 		c.atFlags(uint32(word), arg.NoLink)
 	case Mode:
 		if o := c.path(); o != nil {
@@ -170,6 +179,17 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 
 var devices = refuse("devices", "a device node reaches hardware or the kernel behind every rule")
 
+// nullPath: utimensat(2) and futimesat(2) take NULL for the descriptor itself; others only
+// with AT_EMPTY_PATH (Linux 6.11).
+func (c *Call) nullPath() error {
+	for i, arg := range c.Row.Args {
+		if arg.Kind == AtFlags && c.Event != "os.utime" && uint32(c.Args[i])&unix.AT_EMPTY_PATH == 0 {
+			return &Fault{Errno: syscall.EFAULT, Plain: true, What: "path"}
+		}
+	}
+	return nil
+}
+
 // path is the last path-like object so far.
 func (c *Call) path() *Object {
 	if len(c.Objects) == 0 {
@@ -184,6 +204,7 @@ func (c *Call) openFlags(flags uint64) {
 	if o == nil {
 		return
 	}
+	o.Opens = true
 	o.NoFollow = flags&unix.O_NOFOLLOW != 0
 	o.Directory = flags&unix.O_DIRECTORY != 0
 	if flags&unix.O_PATH != 0 { // all flags but O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC are ignored
@@ -383,6 +404,9 @@ func (c *Call) timex(addr uint64, m Memory) error {
 func (c *Call) renameFlags(flags uint32) {
 	if flags&unix.RENAME_WHITEOUT != 0 {
 		c.Refuse = devices // leaves a character device behind
+	}
+	for i := range c.Objects {
+		c.Objects[i].NoReplace = flags&unix.RENAME_NOREPLACE != 0
 	}
 	if flags&unix.RENAME_EXCHANGE != 0 {
 		for i := range c.Objects {

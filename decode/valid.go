@@ -27,6 +27,9 @@ var badFlags = map[string]struct {
 	"renameat2":   {4, unix.RENAME_NOREPLACE | unix.RENAME_EXCHANGE | unix.RENAME_WHITEOUT},
 	"getxattrat":  {2, unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH},
 	"listxattrat": {2, unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH},
+	"newfstatat":  {3, unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_EMPTY_PATH | syncType},
+	"fstatat":     {3, unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_EMPTY_PATH | syncType},
+	"statx":       {2, unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_EMPTY_PATH | syncType},
 	"setxattr":    {4, unix.XATTR_CREATE | unix.XATTR_REPLACE},
 	"lsetxattr":   {4, unix.XATTR_CREATE | unix.XATTR_REPLACE},
 }
@@ -34,6 +37,14 @@ var badFlags = map[string]struct {
 // xattrNames tells which argument names an attribute.
 var xattrNames = map[string]int{
 	"setxattr": 1, "lsetxattr": 1, "removexattr": 1, "lremovexattr": 1, "getxattr": 1, "lgetxattr": 1, "getxattrat": 3,
+}
+
+const syncType = unix.AT_STATX_FORCE_SYNC | unix.AT_STATX_DONT_SYNC // AT_STATX_SYNC_TYPE
+
+// nullNames are the calls for which a NULL name is the descriptor, but with AT_EMPTY_PATH
+// alone (Linux 6.11): where the flags are.
+var nullNames = map[string]int{
+	"newfstatat": 3, "fstatat": 3, "statx": 2, "getxattrat": 2, "listxattrat": 2, "setxattrat": 2, "removexattrat": 2, "file_getattr": 4, "file_setattr": 4,
 }
 
 func invalid(what string) error { return &Fault{Errno: syscall.EINVAL, Plain: true, What: what} }
@@ -44,7 +55,28 @@ func (c *Call) check(m Memory) error {
 	if f, ok := badFlags[name]; ok && uint32(c.Args[f.arg])&^f.known != 0 {
 		return invalid("unknown flags")
 	}
+	if flags, ok := nullNames[name]; ok && c.Args[1] == 0 && uint32(c.Args[flags])&unix.AT_EMPTY_PATH == 0 {
+		return &Fault{Errno: syscall.EFAULT, Plain: true, What: "read path"}
+	}
 	switch name {
+	case "statx":
+		if uint32(c.Args[2])&syncType == syncType || uint32(c.Args[3])&unix.STATX__RESERVED != 0 {
+			return invalid("flags of statx")
+		}
+	case "readlink":
+		if int32(c.Args[2]) <= 0 {
+			return invalid("size of a buffer")
+		}
+	case "readlinkat":
+		if int32(c.Args[3]) <= 0 {
+			return invalid("size of a buffer")
+		}
+	case "inotify_add_watch":
+		const events = unix.IN_ALL_EVENTS | unix.IN_UNMOUNT | unix.IN_Q_OVERFLOW | unix.IN_IGNORED | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW |
+			unix.IN_EXCL_UNLINK | unix.IN_MASK_ADD | unix.IN_MASK_CREATE | unix.IN_ISDIR | unix.IN_ONESHOT // ALL_INOTIFY_BITS
+		if uint32(c.Args[2])&events == 0 {
+			return invalid("mask of a watch")
+		}
 	case "access":
 		return checkMode(c.Args[1])
 	case "faccessat", "faccessat2":

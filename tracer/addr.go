@@ -55,7 +55,7 @@ func (l *loop) examineSocketPath(s stopped, j *judgement) (syscall.Errno, error)
 	case o.Access == decode.Bind && r.Exists:
 		return unix.EADDRINUSE, nil
 	case o.Access == decode.Connect && r.Stat.Mode&unix.S_IFMT != unix.S_IFSOCK:
-		return unix.ECONNREFUSED, nil
+		return notASocket(r), nil
 	}
 	l.file(r, &j.request.File)
 	return 0, nil
@@ -153,4 +153,13 @@ func socketInode(tid, fd int) uint64 {
 		return 0
 	}
 	return st.Ino
+}
+
+// notASocket is what connecting to something else gives: first the right to write is asked
+// for, then what it is (net/unix/af_unix.c, unix_find_bsd).
+func notASocket(r *resolve.Object) syscall.Errno {
+	if err := unix.Faccessat(unix.AT_FDCWD, pinPath(r.FD), unix.W_OK, unix.AT_EACCESS); err != nil {
+		return errnoOf(err)
+	}
+	return unix.ECONNREFUSED
 }

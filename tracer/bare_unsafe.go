@@ -42,7 +42,7 @@ var pointers = map[string]map[int]int{
 	"symlink": {0: 0}, "symlinkat": {0: 0},
 	"utime": {1: 16}, "utimes": {1: 32}, "futimesat": {2: 32}, "utimensat": {2: 32},
 	"setxattr": {1: 0, 2: valueOf}, "lsetxattr": {1: 0, 2: valueOf},
-	"removexattr": {1: 0}, "lremovexattr": {1: 0},
+	"removexattr": {1: 0}, "lremovexattr": {1: 0}, "removexattrat": {3: 0},
 	"openat2": {2: howOf},
 }
 
@@ -63,27 +63,33 @@ func (l *loop) ask(s stopped, guess syscall.Errno) (errno syscall.Errno, ok bool
 	for i := range args {
 		args[i] = uintptr(l.call.Args[i])
 	}
+	if row.Name == "setxattrat" || row.Name == "file_setattr" {
+		return 0, false // pointers within what they point to
+	}
 	var keep [][]byte
-	n, dir := 0, int32(unix.AT_FDCWD)
+	n, dir, dirAt := 0, int32(unix.AT_FDCWD), -1
 	for i, arg := range row.Args {
 		switch arg.Kind {
 		case decode.Dirfd:
-			dir = int32(l.call.Args[i])
-			args[i] = uintptr(l.call.Args[i])
+			dir, dirAt = int32(l.call.Args[i]), i
 		case decode.Path, decode.Entry:
 			if n >= len(l.call.Objects) || l.call.Objects[n].Kind != arg.Kind {
 				return 0, false
 			}
-			text, fine := l.ourText(s, l.call.Objects[n].Path, dir, guess)
+			text, fine := l.ourText(s, l.call.Objects[n].Path, dirAt >= 0)
 			if !fine {
 				return 0, false
 			}
-			if guess == unix.EBADF && i > 0 && row.Args[i-1].Kind == decode.Dirfd {
-				args[i-1] = ^uintptr(0) // no descriptor of ours either
+			if dirAt >= 0 {
+				fd := taskDir(s, dir)
+				if fd >= 0 {
+					defer unix.Close(fd)
+				}
+				args[dirAt] = uintptr(fd) // -1: it is no descriptor there either
 			}
 			keep = append(keep, append([]byte(text), 0))
 			args[i] = uintptr(unsafe.Pointer(&keep[len(keep)-1][0]))
-			n, dir = n+1, unix.AT_FDCWD
+			n, dir, dirAt = n+1, unix.AT_FDCWD, -1
 		}
 		if size, pointer := pointers[row.Name][i]; pointer && args[i] != 0 {
 			raw := l.copyOf(s, i, size)
@@ -116,9 +122,9 @@ func (l *loop) ask(s stopped, guess syscall.Errno) (errno syscall.Errno, ok bool
 	return errno, true
 }
 
-// ourText makes a path of the task mean the same to us. fine is false where it cannot: it
-// speaks of the task's own /proc, or would become too long.
-func (l *loop) ourText(s stopped, text string, dir int32, guess syscall.Errno) (string, bool) {
+// ourText makes a path of the task mean the same to us; at: it is walked from a descriptor.
+// False where that cannot be: it speaks of the task's own /proc, or would become too long.
+func (l *loop) ourText(s stopped, text string, at bool) (string, bool) {
 	for i := range l.judged {
 		r := &l.judged[i].resolved
 		for _, hop := range r.Hops {
@@ -128,7 +134,7 @@ func (l *loop) ourText(s stopped, text string, dir int32, guess syscall.Errno) (
 		}
 	}
 	switch {
-	case text == "" || guess == unix.EBADF:
+	case text == "" || at && text[0] != '/':
 		return text, true
 	case strings.HasPrefix(text, "/proc/self/"):
 		text = "/proc/" + strconv.Itoa(s.proc.pid) + text[len("/proc/self"):]
@@ -137,10 +143,20 @@ func (l *loop) ourText(s stopped, text string, dir int32, guess syscall.Errno) (
 		return text, !strings.HasPrefix(text, "/proc/thread-self") && !strings.HasPrefix(text, "/dev/std")
 	}
 	base := procPath(s.tid, "cwd/")
-	if dir != unix.AT_FDCWD {
-		base = procPath(s.tid, "fd/"+strconv.Itoa(int(dir))+"/")
-	}
 	return base + text, len(base)+len(text) < unix.PathMax
+}
+
+// taskDir opens where a path of the task starts, -1 if it has no such descriptor.
+func taskDir(s stopped, dirfd int32) int {
+	name := procPath(s.tid, "cwd")
+	if dirfd != unix.AT_FDCWD {
+		name = procPath(s.tid, "fd/"+strconv.Itoa(int(dirfd)))
+	}
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	return fd
 }
 
 // copyOf copies what argument i points to; nil if it cannot be read.

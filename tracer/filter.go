@@ -36,7 +36,7 @@ const (
 //
 // The magic number goes to our listener (see notify_unsafe.go), if there is one.
 func compileFilter(a *decode.Arch, p decode.Policy, listen bool) ([]bpf.Instruction, error) {
-	spans := numberSpans(a, p)
+	spans := numberSpans(a, p, listen)
 	tree := searchTree(spans)
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
@@ -68,7 +68,7 @@ type span struct {
 }
 
 // numberSpans lists the spans in ascending order; the last one reaches to the end.
-func numberSpans(a *decode.Arch, p decode.Policy) []span {
+func numberSpans(a *decode.Arch, p decode.Policy, listen bool) []span {
 	classes := a.Classes()
 	numbers := make([]uint32, 0, len(classes))
 	for nr := range classes {
@@ -95,7 +95,11 @@ func numberSpans(a *decode.Arch, p decode.Policy) []span {
 		if nr != next {
 			add(next, trace) // a hole in the table
 		}
-		add(nr, numberBody(classes[nr], p))
+		body := numberBody(classes[nr], p)
+		if listen && opens(classes[nr].Rows) {
+			body = slices.Concat(markTest, body)
+		}
+		add(nr, body)
 		next = nr + 1
 	}
 	add(next, trace)

@@ -410,7 +410,16 @@ func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
 	case o.Kind == decode.Entry && r.LastDot:
 		return dotErrno(o, r.Name)
 	case o.Kind == decode.Entry && o.Act == decode.ActRenameTarget:
+		if r.Exists && o.NoReplace {
+			return unix.EEXIST
+		}
 		return 0
+	case o.Kind == decode.Entry && r.Slash && r.Exists && !dir && o.Access&decode.Remove != 0:
+		return unix.ENOTDIR
+	case o.Kind == decode.Entry && r.Slash && !r.Exists && o.Access&decode.Create != 0 && o.Act != decode.ActMkdir && o.Act != decode.ActExchange:
+		return unix.ENOENT // only a directory is made with a slash
+	case o.Kind == decode.Path && o.NoFollow && !o.PathOnly && o.Act == decode.ActOther && o.Opens && r.Exists && r.Stat.Mode&unix.S_IFMT == unix.S_IFLNK:
+		return unix.ELOOP // O_NOFOLLOW
 	case o.Kind == decode.Entry && o.Access&decode.Create != 0 && o.Act != decode.ActExchange && r.Exists:
 		return unix.EEXIST
 	case o.Kind == decode.Entry && o.Access&decode.Remove != 0 && !r.Exists:

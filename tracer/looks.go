@@ -35,8 +35,20 @@ func (l *loop) carryLook(s stopped) {
 	if !l.inWindow(s) {
 		return
 	}
+	walks := false
+	switch {
+	case !canonical:
+	case j.object.NoFollow:
+		walks = l.swappable(path)
+	default:
+		walks = l.swappable(path + "/") // the last name may become a link, too
+	}
+	if walks && l.walks > 0 && len(l.heldChanges) > 0 {
+		l.heldChanges = append(l.heldChanges, s) // or looks of many threads would hold back a change for ever
+		return
+	}
 	row, asked := l.call.Row, call{l.number, l.call.Args}
-	l.reissue(s, !s.barred, func(w *window, slot int) call {
+	l.reissue(s, !s.barred && !walks, func(w *window, slot int) call {
 		for i, arg := range row.Args {
 			switch {
 			case arg.Kind == decode.Dirfd && canonical:
@@ -49,4 +61,7 @@ func (l *loop) carryLook(s stopped) {
 		}
 		return asked
 	})
+	if walks && s.leaving != nil {
+		l.startWalk(s)
+	}
 }

@@ -52,8 +52,7 @@ func (l *loop) inWindow(s stopped) bool {
 // reissueOpen runs an allowed open(2) and kin as openat2(2) on the canonical path.
 func (l *loop) reissueOpen(s stopped, j *judgement) {
 	r := &j.resolved
-	if s.proc.filtered && l.listener.fd >= 0 {
-		l.reissueSame(s, j)
+	if s.proc.filtered && l.listener.fd >= 0 && l.plant(s, j) {
 		return
 	}
 	if l.listener.fd >= 0 && (r.Nameless || len(r.Path) >= unix.PathMax || s.barred) {
@@ -77,76 +76,6 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 		at := w.putString(s.space, slot, offPath, path)
 		return call{unix.SYS_OPENAT2, [6]uint64{cwdWord, at, w.putBytes(s.space, slot, offHow, how[:]), uint64(len(how))}}
 	})
-}
-
-// reissueSame is for a task with a seccomp filter of its own, which may kill it for calls it
-// does not make: the same call, on the canonical path from the window, and a look at what
-// was opened. Something else than what was decided on is decided again, and if that is
-// refused the process dies at the exit stop.
-func (l *loop) reissueSame(s stopped, j *judgement) {
-	path, named := j.resolved.Path, true
-	if j.resolved.Nameless || len(path) >= unix.PathMax || s.barred {
-		path, named = j.object.Path, false
-	} else if j.resolved.Slash {
-		path += "/"
-	}
-	if !l.inWindow(s) {
-		return
-	}
-	row, asked := l.call.Row, call{l.number, l.call.Args}
-	var how [24]byte
-	binary.NativeEndian.PutUint64(how[:], l.call.Flags)
-	binary.NativeEndian.PutUint64(how[8:], j.object.Mode)
-	binary.NativeEndian.PutUint64(how[16:], j.object.How)
-	decided := fileID{}
-	if j.resolved.Exists {
-		decided = fileID{j.resolved.Stat.Dev, j.resolved.Stat.Ino}
-	}
-	access := j.request.Access
-	l.reissue(s, false, func(w *window, slot int) call {
-		for i, arg := range row.Args {
-			switch {
-			case arg.Kind == decode.Dirfd && named && j.object.How == 0:
-				asked.args[i] = cwdWord
-			case arg.Kind == decode.Path && j.object.How == 0:
-				asked.args[i] = w.putString(s.space, slot, offPath, path)
-			case arg.Kind == decode.Path:
-				asked.args[i] = w.putString(s.space, slot, offPath, j.object.Path)
-			case arg.Kind == decode.OpenHow:
-				asked.args[i] = w.putBytes(s.space, slot, offHow, how[:])
-				asked.args[i+1] = uint64(len(how))
-			}
-		}
-		return asked
-	})
-	if s.leaving != nil {
-		s.task.leaving.done = func(s stopped, r *registers) { l.lookAtOpened(s, result(r), decided, access) }
-	}
-}
-
-// lookAtOpened decides on what a descriptor really stands for, if it is not what was decided on.
-func (l *loop) lookAtOpened(s stopped, fd int64, decided fileID, access decode.Access) {
-	if fd < 0 {
-		return
-	}
-	var r resolve.Object
-	err := l.resolve.Resolve(&r, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(fd), "", resolve.EmptyPath)
-	defer r.Close()
-	if err == nil && r.Errno == 0 && (fileID{r.Stat.Dev, r.Stat.Ino}) == decided {
-		return
-	}
-	request := rules.Request{Access: access &^ decode.Create}
-	if err == nil && r.Errno == 0 {
-		l.file(&r, &request.File)
-		request.File.Held = 0
-		if access&decode.Create != 0 {
-			request.Access |= decode.Create
-		}
-		if !l.decide(s, &request).Refused() {
-			return
-		}
-	}
-	l.killImage(s, "another object was opened than the one that was decided on")
 }
 
 const cwdWord = ^uint64(99) // AT_FDCWD as an argument word

@@ -43,7 +43,7 @@ func TestDoctorReport(t *testing.T) {
   ok  cap-sys-ptrace   any    follows another user
 
 active in a run:
-  check-then-continue: arguments are read at the stop and the call continues; a hostile thread can change them in between (race-free arrives with the argument slot of a later version)
+  race-free: what decided a call is what the kernel uses: opens, addresses and looks run from a sealed window in the program's memory, changes to names are made by ptguard on pinned directories, an exec is decided again before its first instruction
   Landlock signal scope: the tree can signal nothing outside itself
 
 guarded runs are possible
@@ -53,7 +53,7 @@ guarded runs are possible
 			"      ABI 4 has no scopes: needs Linux 6.12 or later\n" +
 			"  \x1b[32mok\x1b[0m                    cap-sys-ptrace   any    follows another user\n" + `
 active in a run:
-  check-then-continue: arguments are read at the stop and the call continues; a hostile thread can change them in between (race-free arrives with the argument slot of a later version)
+  race-free: what decided a call is what the kernel uses: opens, addresses and looks run from a sealed window in the program's memory, changes to names are made by ptguard on pinned directories, an exec is decided again before its first instruction
   no Landlock signal scope: the tree can signal other processes of its user
 
 guarded runs are possible
@@ -117,7 +117,7 @@ func TestDoctorJSON(t *testing.T) {
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Version != "0.1.0-dev" || got.Kernel == "" || got.Tier != "check-then-continue" || got.Possible == nil || *got.Possible || !got.Scope || len(got.Probes) != 3 {
+	if got.Version != "0.1.0-dev" || got.Kernel == "" || got.Tier != "race-free" || got.Possible == nil || *got.Possible || !got.Scope || len(got.Probes) != 3 {
 		t.Errorf("%s", out)
 	}
 	if p := got.Probes[0]; p.Name != "ptrace" || p.Since != "3.8" || !p.Required || p.OK || p.Fix != "boot with 1" {
