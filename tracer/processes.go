@@ -30,6 +30,10 @@ func (l *loop) examineProcess(s stopped, j *judgement) (syscall.Errno, error) {
 		if pid, errno = pidOfPidfd(s.tid, pid); errno != 0 {
 			return errno, nil
 		}
+		const processGroup = 4 // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
+		if l.call.Row.Name == "pidfd_send_signal" && uint32(l.call.Args[3])&processGroup != 0 && !l.scoped {
+			return l.examineGroupOf(s, pid, f)
+		}
 	}
 	f.Path = "pid " + strconv.Itoa(pid)
 	if o.Kind == decode.SignalPID && pid <= 0 {
@@ -42,6 +46,21 @@ func (l *loop) examineProcess(s stopped, j *judgement) (syscall.Errno, error) {
 		return unix.ESRCH, nil
 	}
 	return 0, nil
+}
+
+// examineGroupOf is for a signal to the whole group of a process, without Landlock to keep it
+// inside: every member has to be ours.
+func (l *loop) examineGroupOf(s stopped, pid int, f *rules.File) (syscall.Errno, error) {
+	group, err := unix.Getpgid(pid)
+	if err != nil {
+		return unix.ESRCH, nil
+	}
+	f.Path = "process group " + strconv.Itoa(group)
+	_, others, err := l.members(s, -group)
+	if f.Owner = rules.OwnerTree; others > 0 {
+		f.Owner = rules.OwnerOutsider
+	}
+	return 0, err
 }
 
 // examineGroup says whether a group (0 the own one, -N another, -1 everybody) is ours to
