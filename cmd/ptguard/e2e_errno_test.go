@@ -162,6 +162,9 @@ func errnoMayDiffer(key, bare, guarded string) bool {
 	case guarded == "ENOSYS":
 		// Refused as on an older kernel; programs fall back to the calls without "at".
 		return slices.Contains([]string{"setxattrat_", "setxattrat_nofollow", "removexattrat_", "file_setattr_short"}, call)
+	case call == "watch_badfd" && bare == "EBADF" && (slices.Contains(errnoOfNames, guarded) || guarded == "EACCES"):
+		// Which of two wrong arguments is told; only under a hide rule is the name looked at.
+		return true
 	case call == "utimensat_omit" && bare == "ok":
 		// With UTIME_OMIT twice the kernel does nothing and looks at no name. Another thread
 		// could change the times after that was seen, so the name is looked at here.
@@ -256,5 +259,24 @@ func TestErrnoRefused(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestErrnoAbsent: programs that look for what is not there, where the policy would refuse
+// it if it were: the bare answer, and not a word of ptguard.
+func TestErrnoAbsent(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][]string{
+		"rm -f":     {"rm", "-f", "/run/ptguard-e2e-absent.pid", "../outside/absent", "../outside/absent/x"},
+		"ls -l":     {"ls", "-l", "/etc/passwd"}, // asks for nscd's socket
+		"id":        {"id"},
+		"sdk":       {"sh", "-c", "cat ~/.aws/config ~/.aws/credentials ~/.netrc ~/.docker/config.json; test -r ~/.aws/config; test -e ~/.kube/config; true"},
+		"sdk write": {"sh", "-c", "echo x 2>/dev/null >~/.aws/config; mkdir ~/.absent/x; rmdir ~/.absent; ln -s x ~/.absent/y; true"},
+		"python":    {"python3", "-c", "import os\nfor p in ('~/.aws/config', '~/.aws/credentials'):\n try: open(os.path.expanduser(p))\n except OSError as e: print(e.errno)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ktest.Same(t, ktest.Case{Argv: argv})
+		})
 	}
 }
