@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
 	"ptguard/internal/resolve"
-	"ptguard/rules"
 )
 
 // Reissue: the call runs on copies of its arguments that the tree cannot change. A path is
