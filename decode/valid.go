@@ -4,6 +4,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"errors"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -218,7 +219,7 @@ func checkMicroseconds(m Memory, addr uint64) error {
 func (c *Call) checkXattr(m Memory, addr uint64) error {
 	var buf [256]byte
 	text, err := readString(m, buf[:], addr, len(buf), "attribute name")
-	if fault, ok := err.(*Fault); ok && fault.Errno == syscall.ENAMETOOLONG || err == nil && text == "" {
+	if errors.Is(err, syscall.ENAMETOOLONG) || err == nil && text == "" {
 		return &Fault{Errno: syscall.ERANGE, Plain: true, What: "length of an attribute name"} // xattr(7)
 	}
 	return err
