@@ -9,9 +9,10 @@ import (
 )
 
 // reissueNames runs a call on names that we cannot perform with the task's rights: on
-// canonical paths in the window, with a look at the exit stop whether their directories are
-// still those that were decided on. If not, the process is killed: somebody moved them
-// meanwhile.
+// canonical paths in the window, while no other change to names of the tree is carried out:
+// nothing can put a link into those paths. At the exit stop a look whether their directories
+// are still those that were decided on. If not, somebody outside moved them meanwhile, and
+// the process is killed.
 func (l *loop) reissueNames(s stopped) {
 	var paths []string
 	var parents []fileID
@@ -53,12 +54,14 @@ func (l *loop) reissueNames(s stopped) {
 		return asked
 	})
 	if s.leaving != nil {
+		l.startWalk(s)
 		s.task.leaving.done = func(s stopped, _ *registers) {
 			for i, path := range paths {
 				if directoryOf(path) != parents[i] {
 					s.kill()
 				}
 			}
+			l.endWalk(s.task)
 		}
 	}
 }
