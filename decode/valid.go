@@ -31,8 +31,12 @@ var badFlags = map[string]struct {
 	"newfstatat":  {3, unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_EMPTY_PATH | syncType},
 	"fstatat":     {3, unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_EMPTY_PATH | syncType},
 	"statx":       {2, unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_EMPTY_PATH | syncType},
-	"setxattr":    {4, unix.XATTR_CREATE | unix.XATTR_REPLACE},
-	"lsetxattr":   {4, unix.XATTR_CREATE | unix.XATTR_REPLACE},
+	// AT_HANDLE_FID, AT_HANDLE_MNT_ID_UNIQUE and AT_HANDLE_CONNECTABLE came later.
+	"name_to_handle_at": {4, unix.AT_SYMLINK_FOLLOW | unix.AT_EMPTY_PATH | 0x203},
+	"file_getattr":      {4, unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH},
+	"file_setattr":      {4, unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH},
+	"setxattr":          {4, unix.XATTR_CREATE | unix.XATTR_REPLACE},
+	"lsetxattr":         {4, unix.XATTR_CREATE | unix.XATTR_REPLACE},
 }
 
 // xattrNames tells which argument names an attribute.
@@ -54,6 +58,14 @@ func (c *Call) check(m Memory) error {
 	case "statx":
 		if uint32(c.Args[2])&syncType == syncType || uint32(c.Args[3])&unix.STATX__RESERVED != 0 {
 			return invalid("flags of statx")
+		}
+	case "file_getattr", "file_setattr":
+		const sizeOfAttr = 24 // FILE_ATTR_SIZE_VER0 of linux/fs.h
+		if c.Args[3] > pageSize {
+			return &Fault{Errno: syscall.E2BIG, Plain: true, What: "size of file_attr"}
+		}
+		if c.Args[3] < sizeOfAttr {
+			return invalid("size of file_attr")
 		}
 	case "readlink":
 		if int32(c.Args[2]) <= 0 {
