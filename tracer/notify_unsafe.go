@@ -3,7 +3,7 @@
 package tracer
 
 import (
-	"errors"
+	"runtime"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -66,8 +66,19 @@ func (n *listener) ioctl(request uintptr, p unsafe.Pointer) syscall.Errno {
 	return errno
 }
 
-// serve answers until the last filtered task is gone.
+// serve answers until the last filtered task is gone. Its thread must hear no signal, not
+// even those by which Go's runtime preempts: one that comes while a descriptor is being
+// planted breaks that off with the call answered already, by 0 or by a descriptor that
+// would be given once more.
 func (n *listener) serve() {
+	runtime.LockOSThread() // for good: the thread ends with us
+	var all unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^uint64(0)
+	}
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, nil); err != nil {
+		panic("block signals: " + err.Error())
+	}
 	for {
 		var q notification
 		switch errno := n.ioctl(notifyRecv, unsafe.Pointer(&q)); errno {
@@ -87,7 +98,7 @@ func (n *listener) answer(q *notification) {
 	if ok {
 		add := notifyAddFD{id: q.id, flags: addFlagsSend, src: uint32(g.fd), newFlags: g.flags}
 		errno = n.ioctl(notifyAdd, unsafe.Pointer(&add))
-		if errors.Is(errno, unix.ENOENT) || errors.Is(errno, unix.EINPROGRESS) {
+		if errno == unix.ENOENT {
 			n.putBack(int(q.pid), g) // interrupted by a signal: it will ask again
 			return
 		}
