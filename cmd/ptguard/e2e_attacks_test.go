@@ -208,7 +208,7 @@ func (a *attack) try(t *testing.T) string {
 	if _, detail, _ := strings.Cut(strings.TrimSpace(r.Stdout), "\n"); detail != "" {
 		result += " (" + detail + ")"
 	}
-	if wins, tries := winsOf(r); a.race && (wins != 0 || tries < 10) {
+	if wins, tries := winsOf(r); a.race && (wins != 0 || tries < 3) {
 		t.Errorf("want 0 wins in some tries: %v", r)
 	}
 	return result
