@@ -54,6 +54,8 @@ func (l *loop) examineSocketPath(s stopped, j *judgement) (syscall.Errno, error)
 	case l.hidden(s, r):
 	case o.Access == decode.Bind && r.Exists:
 		return unix.EADDRINUSE, nil
+	case o.Access == decode.Bind && r.Slash:
+		return unix.ENOENT, nil
 	case o.Access == decode.Connect && r.Stat.Mode&unix.S_IFMT != unix.S_IFSOCK:
 		return notASocket(r), nil
 	}

@@ -10,13 +10,15 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/resolve"
+	"ptguard/rules"
 )
 
 // answerBare answers a call that fails on what is or is not there. The kernel has its own
 // order of checks (flags before names, memory before both), so it is asked: we make the same
-// call, on copies of the words, from the task's directories and with its rights. It cannot
-// take an effect that was not decided on, as it fails on its names, and nothing of the tree
-// changes names at the same time: such calls are made by this very thread.
+// call, on copies of the words, from the task's directories and with its rights. It should
+// fail; but a name can come to be there meanwhile, so only what the policy would allow on
+// every name is asked.
 //
 // guess is what the walk found; it is the answer where we cannot ask.
 func (l *loop) answerBare(s stopped, guess syscall.Errno) {
@@ -62,6 +64,9 @@ func (l *loop) ask(s stopped, guess syscall.Errno) (errno syscall.Errno, ok bool
 	var args [6]uintptr
 	for i := range args {
 		args[i] = uintptr(l.call.Args[i])
+	}
+	if !l.wouldAllow(s) {
+		return 0, false
 	}
 	if row.Name == "setxattrat" || row.Name == "file_setattr" {
 		return 0, false // pointers within what they point to
@@ -120,6 +125,46 @@ func (l *loop) ask(s stopped, guess syscall.Errno) (errno syscall.Errno, ok bool
 		return 0, false
 	}
 	return errno, true
+}
+
+// wouldAllow tells whether the act would be allowed on every name of the call, as far as they
+// lead: those that were looked at and those that come after the one that failed.
+func (l *loop) wouldAllow(s stopped) bool {
+	if l.walks > 0 {
+		return false // a bind(2) is on its way, see startWalk
+	}
+	for i := range l.call.Objects {
+		o := &l.call.Objects[i]
+		if o.Kind != decode.Path && o.Kind != decode.Entry {
+			return false
+		}
+		if i >= len(l.judged) {
+			l.judged = append(l.judged, judgement{object: o})
+			j := &l.judged[i]
+			j.resolved.FD, j.resolved.Parent = -1, -1
+			if l.resolve.Resolve(&j.resolved, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(o.Dirfd), o.Path, walkFlags(o)) != nil {
+				return false
+			}
+		}
+		r := &l.judged[i].resolved
+		if r.Path == "" || r.Nameless {
+			return false
+		}
+		access := o.Access
+		if o.MayCreate || o.Act == decode.ActRenameTarget {
+			access |= decode.Create | decode.Remove
+		}
+		q := rules.Request{Access: access, Act: o.Act}
+		if r.Errno == 0 {
+			l.file(r, &q.File)
+		} else {
+			q.File.Path, q.File.Spellings = r.Path, r.Hops
+		}
+		if l.decide(s, &q).Refused() {
+			return false
+		}
+	}
+	return len(l.call.Objects) > 0
 }
 
 // ourText makes a path of the task mean the same to us; at: it is walked from a descriptor.

@@ -237,7 +237,7 @@ func (l *loop) carryOut(s stopped) {
 // what we could not see is not passed on.
 func blind(errno syscall.Errno) bool {
 	switch errno {
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EBADF, unix.EXDEV, unix.EEXIST, unix.EISDIR, unix.EINVAL, unix.EADDRINUSE, unix.ECONNREFUSED, unix.ESRCH:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EBADF, unix.EXDEV, unix.EEXIST, unix.EISDIR, unix.EINVAL, unix.EBUSY, unix.ENOTEMPTY, unix.EADDRINUSE, unix.ECONNREFUSED, unix.ESRCH:
 		return false
 	}
 	return true
@@ -290,6 +290,9 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 		if bare != 0 || err != nil {
 			return bare, err
 		}
+	}
+	if len(l.judged) == 2 && l.judged[0].object.Act == decode.ActRenameSource {
+		return renameErrno(&l.judged[0].resolved, &l.judged[1].resolved), nil
 	}
 	if len(l.judged) > 0 && l.judged[0].object.Access&decode.Exec != 0 && !l.judged[0].object.Probe {
 		return l.examineChain(s)
@@ -418,7 +421,7 @@ func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
 		return unix.ENOTDIR
 	case o.Kind == decode.Entry && r.Slash && !r.Exists && o.Access&decode.Create != 0 && o.Act != decode.ActMkdir && o.Act != decode.ActExchange:
 		return unix.ENOENT // only a directory is made with a slash
-	case o.Kind == decode.Path && o.NoFollow && !o.PathOnly && o.Act == decode.ActOther && o.Opens && r.Exists && r.Stat.Mode&unix.S_IFMT == unix.S_IFLNK:
+	case o.Kind == decode.Path && o.NoFollow && !o.PathOnly && !o.Exclusive && o.Act == decode.ActOther && o.Opens && r.Exists && r.Stat.Mode&unix.S_IFMT == unix.S_IFLNK:
 		return unix.ELOOP // O_NOFOLLOW
 	case o.Kind == decode.Entry && o.Access&decode.Create != 0 && o.Act != decode.ActExchange && r.Exists:
 		return unix.EEXIST
@@ -433,6 +436,20 @@ func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
 	case o.MayCreate && !r.Exists && r.Slash:
 		return unix.EISDIR
 	case o.Access&decode.Write != 0 && !o.Probe && o.Act == decode.ActOther && o.Kind == decode.Path && dir && !o.TmpFile:
+		return unix.EISDIR
+	}
+	return 0
+}
+
+// renameErrno is the kernel's refusal of a rename by what its two names are (rename(2)).
+func renameErrno(from, to *resolve.Object) syscall.Errno {
+	isDir := func(o *resolve.Object) bool { return o.Stat.Mode&unix.S_IFMT == unix.S_IFDIR }
+	switch {
+	case !isDir(from) && (from.Slash || to.Slash):
+		return unix.ENOTDIR
+	case isDir(from) && to.Exists && !isDir(to):
+		return unix.ENOTDIR
+	case !isDir(from) && to.Exists && isDir(to):
 		return unix.EISDIR
 	}
 	return 0

@@ -51,10 +51,15 @@ func (l *loop) inWindow(s stopped) bool {
 // reissueOpen runs an allowed open(2) and kin as openat2(2) on the canonical path.
 func (l *loop) reissueOpen(s stopped, j *judgement) {
 	r := &j.resolved
-	if s.proc.filtered && l.listener.fd >= 0 && l.plant(s, j) {
+	pathOnly := l.openFlags(j.object)&unix.O_PATH != 0 // the kernel plants none of these
+	if s.proc.filtered && l.listener.fd >= 0 && !pathOnly && l.plant(s, j) {
 		return
 	}
 	if l.listener.fd >= 0 && (r.Nameless || len(r.Path) >= unix.PathMax || s.barred) {
+		if pathOnly {
+			l.openByWords(s, j)
+			return
+		}
 		l.openPinned(s, j)
 		return
 	}
@@ -289,12 +294,24 @@ func (l *loop) backFromStub(s stopped, info *syscallInfo) bool {
 // walk, ourselves, through the descriptor that pins it, and plants the result. It needs the
 // task to have our own rights.
 func (l *loop) openPinned(s stopped, j *judgement) {
-	if !l.sameRights(s) {
+	c, err := l.credentialsOf(s)
+	if err != nil || c.fenced { // its own sandbox must keep its force
 		s.refuse(unix.EACCES)
 		return
 	}
-	flags := int(l.openFlags(j.object))
-	fd, err := pinnedOpen(&j.resolved, flags, uint32(l.openMode(j.object))&^umask(s))
+	dir := j.resolved.Parent
+	if j.resolved.FD >= 0 {
+		dir = j.resolved.FD // of O_TMPFILE; else nothing is made
+	}
+	flags, mode := int(l.openFlags(j.object)), l.newMode(s, dir, uint32(l.openMode(j.object)))
+	var fd int
+	foreign, err := l.actAs(c, func() (err error) {
+		fd, err = pinnedOpen(&j.resolved, flags, mode)
+		return err
+	})
+	if foreign {
+		err = unix.EACCES
+	}
 	if err != nil {
 		s.refuse(errnoOf(err))
 		return
@@ -306,14 +323,40 @@ func (l *loop) openPinned(s stopped, j *judgement) {
 		s.lost(err, "read registers of")
 		return
 	}
-	c := pending(&r)
-	c.nr = magicNumber
-	setPending(&r, &c)
+	asked := pending(&r)
+	asked.nr = magicNumber
+	setPending(&r, &asked)
 	if err := setRegisters(s.tid, &r); err != nil {
 		s.lost(err, "set registers of")
 		return
 	}
 	s.request(unix.PTRACE_CONT, 0)
+}
+
+// openByWords lets a task open, by a copy of its own words, what it has only by a way that
+// we cannot give it: an O_PATH descriptor, which reads nothing, and what is done with it
+// later is decided then.
+func (l *loop) openByWords(s stopped, j *judgement) {
+	if !l.inWindow(s) {
+		return
+	}
+	row, asked := l.call.Row, call{l.number, l.call.Args}
+	var how [24]byte
+	binary.NativeEndian.PutUint64(how[:], l.openFlags(j.object))
+	binary.NativeEndian.PutUint64(how[8:], l.openMode(j.object))
+	binary.NativeEndian.PutUint64(how[16:], j.object.How)
+	path := j.object.Path
+	l.reissue(s, false, func(w *window, slot int) call {
+		for i, arg := range row.Args {
+			if arg.Kind == decode.Path {
+				asked.args[i] = w.putString(s.space, slot, offPath, path)
+			}
+		}
+		if row.Name == "openat2" {
+			asked.args[2], asked.args[3] = w.putBytes(s.space, slot, offHow, how[:]), uint64(len(how))
+		}
+		return asked
+	})
 }
 
 // pinnedOpen opens what a resolved object pins. It must not wait: O_NONBLOCK, taken off
@@ -327,9 +370,10 @@ func pinnedOpen(r *resolve.Object, flags int, mode uint32) (int, error) {
 		fd, err = unix.FcntlInt(uintptr(r.FD), unix.F_DUPFD_CLOEXEC, 3)
 		return fd, err
 	case r.FD >= 0:
-		fd, err = unix.Open("/proc/self/fd/"+strconv.Itoa(r.FD), open&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW), 0)
+		fd, err = unix.Open("/proc/self/fd/"+strconv.Itoa(r.FD), open&^(unix.O_CREAT|unix.O_NOFOLLOW), mode)
 	case r.Parent >= 0:
-		fd, err = unix.Openat(r.Parent, r.Name, open|unix.O_NOFOLLOW, mode)
+		// Not O_NOFOLLOW, which F_GETFL would show.
+		fd, err = unix.Openat2(r.Parent, r.Name, &unix.OpenHow{Flags: uint64(open), Mode: uint64(mode), Resolve: unix.RESOLVE_NO_SYMLINKS})
 	default:
 		return -1, unix.ENOENT
 	}
