@@ -42,7 +42,7 @@ func (l *loop) carryAddress(s stopped) {
 	}
 	j := &l.judged[0]
 	path := j.object.Addr.Family == unix.AF_UNIX && j.object.Addr.Path != ""
-	if path && l.call.Row.Name == "connect" && l.swappable(j.request.File.Path) {
+	if path && l.call.Row.Name == "connect" && l.swappable(j.request.File.Path+"/") {
 		l.connectPinned(s, j)
 		return
 	}

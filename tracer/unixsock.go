@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,9 +14,8 @@ import (
 // bind(2) and connect(2) to a path have no flag that refuses links on the way, so where the
 // tree may put a link into the path, the canonical name alone protects nothing.
 //
-// connect: we act ourselves, on a copy of the task's descriptor, with the pinned directory as
-// our current one and the last name as the address. What the peer is told of names is what
-// it bound.
+// connect: we act ourselves, on a copy of the task's descriptor, through the magic link of the
+// descriptor that pins the socket. What the peer is told of names is what it bound.
 //
 // bind: the name given is kept by the kernel and shown to everybody, so the task makes the
 // call; but while it walks, no call of the tree that changes names is carried out. We are
@@ -51,7 +49,7 @@ func (l *loop) connectPinned(s stopped, j *judgement) {
 		l.refuseWindow(s, fmt.Sprintf("its directory can be exchanged meanwhile, and the socket cannot be copied (pidfd_getfd: %v)", err))
 		return
 	}
-	parent, name, err := pinnedName(j)
+	pin, err := unix.FcntlInt(uintptr(j.resolved.FD), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
 		unix.Close(socket)
 		s.refuse(errnoOf(err))
@@ -59,9 +57,9 @@ func (l *loop) connectPinned(s stopped, j *judgement) {
 	}
 	// Connecting may wait for the server: elsewhere, the task stays stopped.
 	go func() {
-		err := inDirectory(parent, func() error { return unix.Connect(socket, &unix.SockaddrUnix{Name: name}) })
+		err := unix.Connect(socket, &unix.SockaddrUnix{Name: pinPath(pin)})
 		unix.Close(socket)
-		unix.Close(parent)
+		unix.Close(pin)
 		l.post(func() {
 			switch {
 			case l.tasks[s.tid] != s.task || !s.inStop:
@@ -107,45 +105,4 @@ func (l *loop) endWalk(t *task) {
 	held := l.heldChanges
 	l.heldChanges = nil
 	l.lookAgain(held)
-}
-
-// pinnedName gives a descriptor of the directory that was decided on and the name in it.
-func pinnedName(j *judgement) (parent int, name string, err error) {
-	r := &j.resolved
-	if r.Parent >= 0 {
-		parent, err = unix.FcntlInt(uintptr(r.Parent), unix.F_DUPFD_CLOEXEC, 3)
-		return parent, r.Name, err
-	}
-	at := strings.LastIndexByte(r.Path, '/')
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
-	parent, err = unix.Openat2(unix.AT_FDCWD, r.Path[:max(at, 1)], &how)
-	if err != nil {
-		return -1, "", err
-	}
-	// The name must still be the socket that was decided on, and no link.
-	name = r.Path[at+1:]
-	var st unix.Stat_t
-	if err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Dev != r.Stat.Dev || st.Ino != r.Stat.Ino {
-		unix.Close(parent)
-		return -1, "", unix.ECONNREFUSED
-	}
-	return parent, name, nil
-}
-
-// inDirectory runs act on a thread of its own whose current directory is dir. The thread ends
-// with it: nobody else may get it with that directory.
-func inDirectory(dir int, act func() error) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends
-		err := unix.Unshare(unix.CLONE_FS)
-		if err == nil {
-			err = unix.Fchdir(dir)
-		}
-		if err == nil {
-			err = act()
-		}
-		done <- err
-	}()
-	return <-done
 }
