@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 	"syscall"
@@ -98,7 +99,7 @@ func (n *listener) answer(q *notification) {
 	if ok {
 		add := notifyAddFD{id: q.id, flags: addFlagsSend, src: uint32(g.fd), newFlags: g.flags}
 		errno = n.ioctl(notifyAdd, unsafe.Pointer(&add))
-		if errno == unix.ENOENT {
+		if errors.Is(errno, unix.ENOENT) {
 			n.putBack(int(q.pid), g) // interrupted by a signal: it will ask again
 			return
 		}
