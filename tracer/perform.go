@@ -5,6 +5,7 @@ package tracer
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 	act, err := prepare(l, s)
 	if err == nil {
 		var foreign bool
-		if foreign, err = l.actAs(c, act); foreign {
+		if foreign, err = l.actAs(s, c, act); foreign {
 			l.reissueNames(s)
 			return
 		}
@@ -61,15 +62,57 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 }
 
 // actAs runs act with the rights c. foreign: we cannot take them on, and it has not run.
-func (l *loop) actAs(c *credentials, act func() error) (foreign bool, err error) {
-	if !l.ownRights(c) {
-		restore, err := l.takeOn(c)
-		defer restore()
-		if err != nil {
-			return true, nil
+func (l *loop) actAs(s stopped, c *credentials, act func() error) (foreign bool, err error) {
+	if l.ownRights(c) {
+		return false, act()
+	}
+	starts := make([]int, len(l.judged))
+	for i := range l.judged {
+		if starts[i] = taskDir(s, l.judged[i].object.Dirfd); starts[i] >= 0 {
+			defer unix.Close(starts[i])
+		}
+	}
+	restore, err := l.takeOn(c)
+	defer restore()
+	if err != nil {
+		return true, nil
+	}
+	for i := range l.judged {
+		if err := mayWalk(s, &l.judged[i], starts[i]); err != nil {
+			return false, err
 		}
 	}
 	return false, act()
+}
+
+// mayWalk goes the way of a path again, with the rights that the tracer thread has taken on:
+// the walk that found the object went with our own, through directories that may be closed
+// to the task.
+func mayWalk(s stopped, j *judgement, start int) error {
+	o, r := j.object, &j.resolved
+	if o.Kind != decode.Path && o.Kind != decode.Entry || o.Path == "" {
+		return nil // by a descriptor
+	}
+	if r.Magic == resolve.MagicFD && threadGroup(r.MagicPID) == s.proc.pid {
+		return nil // one of its own descriptors, by name
+	}
+	path, pin, flags := o.Path, r.FD, uint64(unix.O_PATH|unix.O_CLOEXEC)
+	if o.Kind == decode.Entry || pin < 0 {
+		path, pin = strings.TrimRight(path, "/"), r.Parent
+		path = path[:strings.LastIndexByte(path, '/')+1] + "."
+	} else if o.NoFollow {
+		flags |= unix.O_NOFOLLOW
+	}
+	fd, err := unix.Openat2(start, path, &unix.OpenHow{Flags: flags, Resolve: o.How &^ resolveCached})
+	if err != nil {
+		return unix.EACCES
+	}
+	defer unix.Close(fd)
+	var want, got unix.Stat_t
+	if unix.Fstat(fd, &got) != nil || unix.Fstat(pin, &want) != nil || got.Dev != want.Dev || got.Ino != want.Ino {
+		return unix.EACCES // what the words mean to the task only, as /proc/self/cwd/x does
+	}
+	return nil
 }
 
 // errLimit: the act would make a file longer than the task's limit.
@@ -220,17 +263,14 @@ func performTruncate(l *loop, s stopped) (func() error, error) {
 	if size < 0 {
 		return nil, unix.EINVAL
 	}
-	var limit unix.Rlimit
-	if err := unix.Prlimit(s.tid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
-		return nil, err
-	}
+	limit := fileSizeLimit(s.tid)
 	return func() error {
 		var st unix.Stat_t
 		if err := unix.Fstat(r.FD, &st); err != nil {
 			return err
 		}
 		// The limit is looked at last, and only when the file would grow.
-		if st.Mode&unix.S_IFMT == unix.S_IFREG && size > st.Size && uint64(size) > limit.Cur {
+		if st.Mode&unix.S_IFMT == unix.S_IFREG && size > st.Size && uint64(size) > limit {
 			if err := unix.Faccessat(unix.AT_FDCWD, pinPath(r.FD), unix.W_OK, unix.AT_EACCESS); err != nil {
 				return err
 			}
@@ -238,6 +278,25 @@ func performTruncate(l *loop, s stopped) (func() error, error) {
 		}
 		return unix.Truncate(pinPath(r.FD), size)
 	}, nil
+}
+
+// fileSizeLimit is RLIMIT_FSIZE of a task. prlimit(2) would want CAP_SYS_RESOURCE for a task
+// of another user, which root in a container lacks.
+func fileSizeLimit(tid int) uint64 {
+	text, err := os.ReadFile(procPath(tid, "limits"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "Max file size"); ok {
+			soft, err := strconv.ParseUint(strings.Fields(rest)[0], 10, 64)
+			if err != nil {
+				return math.MaxUint64 // "unlimited"
+			}
+			return soft
+		}
+	}
+	return 0
 }
 
 // heldFD tells what is wrong with the descriptor of a call on one: an O_PATH descriptor is

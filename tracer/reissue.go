@@ -73,7 +73,6 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 	var how [24]byte
 	binary.NativeEndian.PutUint64(how[:], l.openFlags(j.object))
 	binary.NativeEndian.PutUint64(how[8:], l.openMode(j.object))
-	const resolveCached = 0x20
 	binary.NativeEndian.PutUint64(how[16:], unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|j.object.How&resolveCached)
 	blocks := r.Exists && mayBlock(r.Stat.Mode)
 	l.reissue(s, !blocks, func(w *window, slot int) call {
@@ -81,6 +80,9 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 		return call{unix.SYS_OPENAT2, [6]uint64{cwdWord, at, w.putBytes(s.space, slot, offHow, how[:]), uint64(len(how))}}
 	})
 }
+
+// resolveCached is RESOLVE_CACHED of linux/openat2.h.
+const resolveCached = 0x20
 
 const cwdWord = ^uint64(99) // AT_FDCWD as an argument word
 
@@ -305,7 +307,7 @@ func (l *loop) openPinned(s stopped, j *judgement) {
 	}
 	flags, mode := int(l.openFlags(j.object)), l.newMode(s, dir, uint32(l.openMode(j.object)))
 	var fd int
-	foreign, err := l.actAs(c, func() (err error) {
+	foreign, err := l.actAs(s, c, func() (err error) {
 		fd, err = pinnedOpen(&j.resolved, flags, mode)
 		return err
 	})
