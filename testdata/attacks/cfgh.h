@@ -89,8 +89,11 @@ MAYBE pid_t target(void)
 	char c;
 	must(pipe(ready), "pipe");
 	if ((pid = fork()) == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setsid();
 		(void)!write(ready[1], "", 1);
+		for (int i = 0; i < 3; i++)
+			close(i);
 		for (;;)
 			pause();
 	}

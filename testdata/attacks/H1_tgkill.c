@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// H1: tgkill of ptguard.
+#include "cfgh.h"
+
+int main(void)
+{
+	pid_t t = target();
+	verdict(syscall(SYS_tgkill, t, t, SIGTERM));
+}
