@@ -71,6 +71,10 @@ func (l *loop) ask(s stopped, guess syscall.Errno) (errno syscall.Errno, ok bool
 	if row.Name == "setxattrat" || row.Name == "file_setattr" {
 		return 0, false // pointers within what they point to
 	}
+	cwd := taskDir(s, unix.AT_FDCWD)
+	if cwd >= 0 {
+		defer unix.Close(cwd)
+	}
 	var keep [][]byte
 	n, dir, dirAt := 0, int32(unix.AT_FDCWD), -1
 	for i, arg := range row.Args {
@@ -81,7 +85,7 @@ func (l *loop) ask(s stopped, guess syscall.Errno) (errno syscall.Errno, ok bool
 			if n >= len(l.call.Objects) || l.call.Objects[n].Kind != arg.Kind {
 				return 0, false
 			}
-			text, fine := l.ourText(s, l.call.Objects[n].Path, dirAt >= 0)
+			text, fine := l.ourText(s, cwd, l.call.Objects[n].Path, dirAt >= 0)
 			if !fine {
 				return 0, false
 			}
@@ -169,7 +173,7 @@ func (l *loop) wouldAllow(s stopped) bool {
 
 // ourText makes a path of the task mean the same to us; at: it is walked from a descriptor.
 // False where that cannot be: it speaks of the task's own /proc, or would become too long.
-func (l *loop) ourText(s stopped, text string, at bool) (string, bool) {
+func (l *loop) ourText(s stopped, cwd int, text string, at bool) (string, bool) {
 	for i := range l.judged {
 		r := &l.judged[i].resolved
 		for _, hop := range r.Hops {
@@ -187,8 +191,8 @@ func (l *loop) ourText(s stopped, text string, at bool) (string, bool) {
 	case text[0] == '/':
 		return text, !strings.HasPrefix(text, "/proc/thread-self") && !strings.HasPrefix(text, "/dev/std")
 	}
-	base := procPath(s.tid, "cwd/")
-	return base + text, len(base)+len(text) < unix.PathMax
+	base := pinPath(cwd) + "/" // /proc/TID/cwd may be closed to the rights that we take on
+	return base + text, cwd >= 0 && len(base)+len(text) < unix.PathMax
 }
 
 // taskDir opens where a path of the task starts, -1 if it has no such descriptor.
