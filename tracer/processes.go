@@ -40,7 +40,12 @@ func (l *loop) examineProcess(s stopped, j *judgement) (syscall.Errno, error) {
 		return l.examineGroup(s, pid, f)
 	}
 	if pid <= 0 {
-		return unix.EINVAL, nil // or ESRCH: the kernel knows no such process
+		if o.Kind == decode.PID && l.call.Row.Special == decode.NotSpecial && !strings.HasPrefix(l.call.Event, "fcntl.") {
+			// In a register, so it stays a number that no process has; EINVAL or ESRCH is the kernel's to say.
+			l.judged = l.judged[:len(l.judged)-1]
+			return 0, nil
+		}
+		return unix.EINVAL, nil
 	}
 	if f.Owner = l.owner(pid); f.Owner == rules.OwnerOutsider && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 		return unix.ESRCH, nil
