@@ -174,3 +174,32 @@ func stressResult(name string, r ktest.Result) map[string]string {
 	slices.Sort(lines)
 	return map[string]string{name: strings.Join(lines, "; ")}
 }
+
+// TestSuiteFindings are differences that the suites have found, in small.
+func TestSuiteFindings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, stdout string }{
+		"stress-ng sock, owner of a socket": {`
+import fcntl, os, socket, struct
+s = socket.socketpair()[0]
+for request in (0x8901, 0x8902):  # FIOSETOWN, SIOCSPGRP
+    for pid in (os.getpid(), 0):
+        fcntl.ioctl(s, request, struct.pack("i", pid)); print(fcntl.fcntl(s, fcntl.F_GETOWN) == pid)
+`, "True\nTrue\nTrue\nTrue\n"},
+		"test_prlimit, no such process": {`
+import os, resource
+for f in (lambda p: resource.prlimit(p, resource.RLIMIT_AS), lambda p: os.sched_setaffinity(p, [0]), lambda p: os.sched_setscheduler(p, 0, os.sched_param(0)),
+          lambda p: os.setpriority(os.PRIO_PROCESS, p, 0), os.pidfd_open, lambda p: os.kill(p, 0)):
+    for p in (-2**31 + 1, 2**31 - 1):
+        try: f(p); print("no error")
+        except OSError as e: print(e.errno, end=" ")
+`, "3 3 3 3 22 3 3 3 22 3 3 3 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, flags := range suiteModes {
+				ktest.Same(t, ktest.Case{Argv: []string{"python3", "-c", c.script}, Flags: flags, Stdout: c.stdout})
+			}
+		})
+	}
+}
