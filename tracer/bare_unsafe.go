@@ -30,7 +30,7 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 		s.task.barred = true // by its own words, copied
 		l.carryLook(s)
 	default:
-		if errno, ok := l.ask(s, guess); ok {
+		if errno, ok := l.ask(s); ok {
 			s.answer(-int64(errno))
 			return
 		}
@@ -55,7 +55,7 @@ const (
 )
 
 // ask makes the call at hand ourselves. ok is false if that is not possible.
-func (l *loop) ask(s stopped, guess syscall.Errno) (errno syscall.Errno, ok bool) {
+func (l *loop) ask(s stopped) (errno syscall.Errno, ok bool) {
 	c, err := l.credentialsOf(s)
 	row := l.call.Row
 	if err != nil || c.fenced || l.carriers[row] == nil || row.Name == "connect" || row.Name == "bind" || strings.HasPrefix(row.Name, "send") {

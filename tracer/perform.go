@@ -51,7 +51,7 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 		}
 	}
 	switch {
-	case err == errLimit:
+	case errors.Is(err, errLimit):
 		_ = unix.Tgkill(s.proc.pid, s.tid, unix.SIGXFSZ)
 		s.refuse(unix.EFBIG)
 	case err != nil:

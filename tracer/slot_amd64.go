@@ -56,12 +56,6 @@ func result(r *registers) int64              { return int64(r.Rax) }
 // noCall: the task is in no call that could be restarted.
 func noCall(r *registers) { r.Orig_rax = ^uint64(0) }
 
-// skip makes the kernel skip the pending call and return res.
-func skip(r *registers, res int64) {
-	r.Orig_rax = ^uint64(0)
-	r.Rax = uint64(res)
-}
-
 // emitCode writes the stubs and the set-up code. All of it is position independent.
 func emitCode(mem []byte) {
 	for i := range slots * frames {

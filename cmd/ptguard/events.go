@@ -115,8 +115,8 @@ func judgedRow(row *decode.Row) eventRow {
 		return e
 	case row.Special == decode.Range:
 		e.Treated, e.Reason = treatAnswered, "refused on the argument window, else it runs"
-		if row.Need == decode.NeedGuard { // conditions on addresses say nothing to people
-			e.Where, e.When, e.Always = "the kernel lacks mseal(2)", nil, false
+		if row.Need == decode.NeedGuard {
+			e.When = nil // conditions on addresses say nothing to people
 		}
 		return e
 	case row.Special == decode.Filters:
@@ -203,6 +203,8 @@ func needWords(n decode.Need) (where string, always bool) {
 		return "a rule can refuse a look", true
 	case decode.NeedRules:
 		return "the mode is not open", false
+	case decode.NeedGuard:
+		return "the kernel lacks mseal(2)", false
 	}
 	return "?", false
 }
