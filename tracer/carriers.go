@@ -29,8 +29,9 @@ var carry = map[string]func(*loop, stopped){
 	"getxattr": (*loop).carryLook, "lgetxattr": (*loop).carryLook, "getxattrat": (*loop).carryLook,
 	"name_to_handle_at": (*loop).carryLook, "inotify_add_watch": (*loop).carryLook, "file_getattr": (*loop).carryLook,
 
-	"ioctl": attribute(performIoctl),
-	"mmap":  (*loop).carryMap,
+	"ioctl":    attribute(performIoctl),
+	"mmap":     (*loop).carryMap,
+	"adjtimex": (*loop).carryTimex, "clock_adjtime": (*loop).carryTimex,
 
 	"setxattrat": attribute(performSetxattrat), "removexattrat": attribute(performRemovexattrat), "file_setattr": attribute(performSetattr),
 
