@@ -139,6 +139,9 @@ func beneath(dir, path string) bool {
 func (p *Policy) guardOwn(r *Request) *Rule {
 	f := &r.File
 	for _, e := range p.protected {
+		if f.Path == "" { // no name can be one of them; the inode is looked at below
+			break
+		}
 		if contains(e.root, f.Path) {
 			return e.rule
 		}

@@ -35,6 +35,8 @@ var carry = map[string]func(*loop, stopped){
 
 	"setxattrat": attribute(performSetxattrat), "removexattrat": attribute(performRemovexattrat), "file_setattr": attribute(performSetattr),
 
+	"fcntl": (*loop).carryOwner,
+
 	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
 	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,
 }
@@ -57,7 +59,10 @@ func newCarriers() map[*decode.Row]func(*loop, stopped) {
 	for i := range decode.Rows {
 		row := &decode.Rows[i]
 		if row.Name == "ioctl" && (len(row.Args) == 0 || row.Args[0].Kind != decode.FD) {
-			continue // FIOSETOWN, SIOCSPGRP: about a process, not about an inode
+			if row.Const == nil { // FIOSETOWN, SIOCSPGRP: about a process, not about an inode
+				out[row] = (*loop).carryOwner
+			}
+			continue
 		}
 		if f := carry[row.Name]; f != nil && row.Const == nil && row.Special == decode.NotSpecial {
 			out[row] = f

@@ -58,15 +58,14 @@ func (l *loop) plant(s stopped, j *judgement) bool {
 	} else {
 		mode &^= umask(s)
 	}
-	if !l.ownRights(c) {
-		restore, err := l.takeOn(c)
-		if err != nil {
-			restore()
-			return false
-		}
-		defer restore()
+	fd := -1
+	foreign, err := l.actAs(s, c, func() (err error) {
+		fd, err = pinnedOpen(r, flags, mode)
+		return err
+	})
+	if foreign {
+		return false
 	}
-	fd, err := pinnedOpen(r, flags, mode)
 	if err != nil {
 		s.refuse(errnoOf(err))
 		return true

@@ -11,6 +11,7 @@
 package landlock
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"syscall"
@@ -122,17 +123,45 @@ func RestrictScoped(scope Scope) error {
 	if abi < scopedABI {
 		return &NotSupportedError{Feature: "landlock scopes", Since: scopedSince, ABI: abi}
 	}
-	attr := rulesetAttr{scoped: uint64(scope)}
+	if scope == 0 {
+		return fmt.Errorf("landlock_create_ruleset of no scope: %w", unix.ENOMSG)
+	}
+	// A layer that does not handle REFER makes the kernel refuse every move between
+	// directories once the program adds a layer of its own that handles files; so it is
+	// handled, and allowed beneath the root.
+	attr := rulesetAttr{scoped: uint64(scope), handledAccessFS: unix.LANDLOCK_ACCESS_FS_REFER}
 	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET,
 		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return fmt.Errorf("landlock_create_ruleset scoped %#x: %w", uint64(scope), errno)
+	}
+	if err := allowRefer(fd); err != nil {
+		_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
+		return err
 	}
 	// The descriptor is close-on-exec by itself, but a caller may never exec.
 	_, _, restricted := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
 	_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
 	if restricted != 0 {
 		return fmt.Errorf("landlock_restrict_self: %w", restricted)
+	}
+	return nil
+}
+
+// allowRefer adds the rule that grants LANDLOCK_ACCESS_FS_REFER beneath "/".
+func allowRefer(ruleset uintptr) error {
+	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open / for landlock: %w", err)
+	}
+	defer unix.Close(root)
+	// struct landlock_path_beneath_attr is packed: 12 bytes.
+	var rule [12]byte
+	binary.NativeEndian.PutUint64(rule[:], unix.LANDLOCK_ACCESS_FS_REFER)
+	binary.NativeEndian.PutUint32(rule[8:], uint32(root))
+	_, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if errno != 0 {
+		return fmt.Errorf("landlock_add_rule refer: %w", errno)
 	}
 	return nil
 }
