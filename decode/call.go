@@ -59,6 +59,8 @@ type Call struct {
 	// was read; valid if HasHeader.
 	Header    [sizeOfMsghdr]byte
 	HasHeader bool
+	// Owner is what F_SETOWN_EX, FIOSETOWN or SIOCSPGRP points at.
+	Owner []byte
 	// Refuse is set when the words of the call alone forbid it (a device node, a whiteout).
 	Refuse *Answer
 
@@ -69,7 +71,7 @@ type Call struct {
 // the argument vector too. The error is a *Fault.
 func Decode(c *Call, row *Row, args [6]uint64, m Memory, wantArgv bool) error {
 	c.Row, c.Args, c.Event = row, args, row.Event
-	c.Objects, c.Argv, c.Refuse, c.HasHeader = c.Objects[:0], nil, nil, false
+	c.Objects, c.Argv, c.Refuse, c.Owner, c.HasHeader = c.Objects[:0], nil, nil, nil, false
 	c.Flags, c.HasFlags = uint64(row.Flags), row.Flags != 0
 	if err := c.check(m); err != nil {
 		return err
@@ -364,6 +366,7 @@ func (c *Call) owner(cmd uint32, word uint64, access Access, m Memory) error {
 	if err := readFull(m, raw[:], word, "f_owner_ex"); err != nil {
 		return err
 	}
+	c.Owner = raw[:]
 	kind, pid := binary.NativeEndian.Uint32(raw[:]), int32(binary.NativeEndian.Uint32(raw[4:]))
 	if kind == ownerGroup {
 		pid = -pid
@@ -378,6 +381,7 @@ func (c *Call) ownerAt(addr uint64, access Access, m Memory) error {
 	if err := readFull(m, raw[:], addr, "owner"); err != nil {
 		return err
 	}
+	c.Owner = raw[:]
 	c.ownerPID(int32(binary.NativeEndian.Uint32(raw[:])), access)
 	return nil
 }
