@@ -6,5 +6,5 @@
 int main(void)
 {
 	pid_t t = target();
-	verdict(syscall(SYS_kcmp, t, t, 0, 0, 0));
+	verdict(syscall(SYS_kcmp, t, t, 1 /* KCMP_VM */, 0, 0));
 }

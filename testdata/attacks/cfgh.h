@@ -76,6 +76,14 @@ MAYBE pid_t tracer(void)
 	while (fgets(line, sizeof line, f))
 		sscanf(line, "TracerPid: %d", &pid);
 	fclose(f);
+	if (pid == 0)
+		return 0;
+	snprintf(line, sizeof line, "/proc/%d/status", pid); // that was a thread of it
+	if (!(f = fopen(line, "r")))
+		setup("status of ptguard");
+	while (fgets(line, sizeof line, f))
+		sscanf(line, "Tgid: %d", &pid);
+	fclose(f);
 	return pid;
 }
 
