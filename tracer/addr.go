@@ -51,11 +51,11 @@ func (l *loop) examineSocketPath(s stopped, j *judgement) (syscall.Errno, error)
 	switch {
 	case r.Errno != 0:
 		return r.Errno, nil
+	case o.Access == decode.Bind && r.Slash && (!r.Exists || l.hidden(s, r)):
+		return unix.ENOENT, nil // only a directory is made with a slash
 	case l.hidden(s, r):
 	case o.Access == decode.Bind && r.Exists:
 		return unix.EADDRINUSE, nil
-	case o.Access == decode.Bind && r.Slash:
-		return unix.ENOENT, nil
 	case o.Access == decode.Connect && r.Stat.Mode&unix.S_IFMT != unix.S_IFSOCK:
 		return notASocket(r), nil
 	}

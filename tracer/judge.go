@@ -292,7 +292,10 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 		}
 	}
 	if len(l.judged) == 2 && l.judged[0].object.Act == decode.ActRenameSource {
-		return renameErrno(&l.judged[0].resolved, &l.judged[1].resolved), nil
+		from, to := &l.judged[0], &l.judged[1]
+		if !from.gone && !to.gone && !l.hidden(s, &from.resolved) {
+			return renameErrno(&from.resolved, &to.resolved, to.resolved.Exists && !l.hidden(s, &to.resolved)), nil
+		}
 	}
 	if len(l.judged) > 0 && l.judged[0].object.Access&decode.Exec != 0 && !l.judged[0].object.Probe {
 		return l.examineChain(s)
@@ -310,7 +313,9 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 		return r.Errno, nil
 	}
 	dir := r.Exists && r.Stat.Mode&unix.S_IFMT == unix.S_IFDIR
-	if bare := bareErrno(o, r, dir); bare != 0 && !l.hidden(s, r) {
+	if hidden := l.hidden(s, r); hidden && o.Kind == decode.Entry && r.Slash && onlyDirectory(o) {
+		return unix.ENOENT, nil // as if it were not there: only a directory is made with a slash
+	} else if bare := bareErrno(o, r, dir); bare != 0 && !hidden {
 		return bare, nil
 	}
 	access := o.Access
@@ -419,8 +424,8 @@ func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
 		return 0
 	case o.Kind == decode.Entry && r.Slash && r.Exists && !dir && o.Access&decode.Remove != 0:
 		return unix.ENOTDIR
-	case o.Kind == decode.Entry && r.Slash && !r.Exists && o.Access&decode.Create != 0 && o.Act != decode.ActMkdir && o.Act != decode.ActExchange:
-		return unix.ENOENT // only a directory is made with a slash
+	case o.Kind == decode.Entry && r.Slash && !r.Exists && onlyDirectory(o):
+		return unix.ENOENT
 	case o.Kind == decode.Path && o.NoFollow && !o.PathOnly && !o.Exclusive && o.Act == decode.ActOther && o.Opens && r.Exists && r.Stat.Mode&unix.S_IFMT == unix.S_IFLNK:
 		return unix.ELOOP // O_NOFOLLOW
 	case o.Kind == decode.Entry && o.Access&decode.Create != 0 && o.Act != decode.ActExchange && r.Exists:
@@ -442,14 +447,15 @@ func bareErrno(o *decode.Object, r *resolve.Object, dir bool) syscall.Errno {
 }
 
 // renameErrno is the kernel's refusal of a rename by what its two names are (rename(2)).
-func renameErrno(from, to *resolve.Object) syscall.Errno {
+// there: the target exists, for all that the task may know.
+func renameErrno(from, to *resolve.Object, there bool) syscall.Errno {
 	isDir := func(o *resolve.Object) bool { return o.Stat.Mode&unix.S_IFMT == unix.S_IFDIR }
 	switch {
 	case !isDir(from) && (from.Slash || to.Slash):
 		return unix.ENOTDIR
-	case isDir(from) && to.Exists && !isDir(to):
+	case isDir(from) && there && !isDir(to):
 		return unix.ENOTDIR
-	case !isDir(from) && to.Exists && isDir(to):
+	case !isDir(from) && there && isDir(to):
 		return unix.EISDIR
 	}
 	return 0
@@ -475,6 +481,15 @@ func dotErrno(o *decode.Object, name string) syscall.Errno {
 		}
 	}
 	return unix.EEXIST
+}
+
+// onlyDirectory: the act makes a name, and not that of a directory, so a slash after it is wrong.
+func onlyDirectory(o *decode.Object) bool {
+	switch o.Act {
+	case decode.ActMknod, decode.ActSymlink, decode.ActLinkTarget:
+		return true
+	}
+	return false
 }
 
 // walkFlags says how the last component of an object is to be treated.

@@ -148,9 +148,10 @@ func (l *loop) killImage(s stopped, why string) {
 
 // recordAllowed writes one record an object of an allowed call, at level decisions.
 func (l *loop) recordAllowed(s stopped) {
-	if !l.cfg.Sink.Wants(record.KindDecision) {
+	if s.noted || !l.cfg.Sink.Wants(record.KindDecision) {
 		return
 	}
+	s.task.noted = true // it may be looked at again, after a set-up or a wait
 	for i := range l.judged {
 		j := &l.judged[i]
 		l.cfg.Sink.Put(l.requestRecord(s, record.KindDecision, j.object, &j.request, j.decision), nil)

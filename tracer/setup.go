@@ -72,6 +72,10 @@ func (l *loop) beginSetup(s stopped) {
 		// A forced signal that is blocked would reset the program's handler.
 		err = setSignalMask(s.tid, ^uint64(1<<(unix.SIGTRAP-1)|1<<(unix.SIGSEGV-1)))
 	}
+	if errors.Is(err, unix.ESRCH) {
+		s.lost(err, "set up the window of") // killed meanwhile
+		return
+	}
 	if err != nil {
 		if sp.win != nil && sp.state == spaceNone && sp.win.fd < 0 {
 			sp.win = nil
@@ -354,7 +358,9 @@ func (l *loop) afterSetup(s stopped, u *setup, seccomp bool) {
 	if u.why != "" {
 		s.task.noWindow = u.why
 	}
+	noted := s.noted
 	s.request(unix.PTRACE_CONT, 0)
+	s.task.noted = noted // the same call comes again
 }
 
 // refuseWindow refuses the one call for which there is no window. The process goes on.

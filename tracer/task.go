@@ -30,6 +30,7 @@ type task struct {
 	leaving       *leaving      // a reissued call whose exit stop is awaited
 	atExit        func(stopped) // takes the exit stop of the call at hand
 	walking       bool          // it is in a bind(2) that changes to names wait for
+	noted         bool          // what was decided on the call at hand is in the trace
 	noWindow      string        // why the call that comes next cannot have a window
 	// again counts how often the call at hand has been decided anew; retrying: the next
 	// seccomp stop is such a call; barred: the canonical way is barred to the task.
@@ -94,6 +95,9 @@ func (s stopped) request(request int, data uintptr) {
 		panic(fmt.Sprintf("bug: tid %d resumed twice", s.tid))
 	}
 	s.inStop = false
+	if s.setup == nil {
+		s.task.noted = false
+	}
 	s.readyAtResume = s.space != nil && s.space.state == spaceReady
 	if err := ptrace(request, s.tid, 0, data); err != nil {
 		s.lost(err, "resume")
