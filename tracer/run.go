@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/inherit"
 	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
@@ -78,6 +79,7 @@ func Run(cfg *Config) (result Result, err error) {
 	if pid := statusField(os.Getpid(), "TracerPid"); pid != "0" && pid != "" {
 		return result, fmt.Errorf("already guarded or traced by pid %s: a process has one tracer", pid)
 	}
+	inherit.Ignored() // reads our own memory, which is closed to us after the next step
 	// Nobody without privileges may look into us or take our descriptors (techniques K18).
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return result, fmt.Errorf("make ptguard non-dumpable: %w", err)
