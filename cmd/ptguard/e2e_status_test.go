@@ -402,15 +402,14 @@ func TestStatusTraced(t *testing.T) {
 }
 
 // TestStatusTerminal does the same on a terminal with a bare command and with ptguard.
+// It runs alone: keys are typed when the screen says so, which is no promise of the shell.
 func TestStatusTerminal(t *testing.T) {
-	t.Parallel()
 	for _, guarded := range []bool{false, true} {
 		name := "bare"
 		if guarded {
 			name = "guarded"
 		}
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b := ktest.NewBox(t, nil)
 			prefix := ""
 			if guarded {
