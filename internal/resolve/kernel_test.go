@@ -448,7 +448,7 @@ func FuzzResolve(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, path string, flags, dir uint8) {
 		if strings.IndexByte(path, 0) >= 0 {
-			t.Skip("no path")
+			return // no C string, so no path; nothing to compare
 		}
 		if strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/proc/self/") && !strings.HasPrefix(path, "/proc/thread-self/") {
 			path = strings.TrimLeft(path, "/") // stay in the tree, for names are made
