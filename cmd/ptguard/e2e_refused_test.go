@@ -769,7 +769,13 @@ func TestRefusedProc(t *testing.T) {
 	t.Parallel()
 	pid := strconv.Itoa(os.Getpid())
 	act := ktest.Tracee(t, "act")
-	for _, file := range []string{"environ", "maps", "auxv", "fd/1", "root/etc/passwd", "cwd/.", "exe", "mem", "task/" + pid + "/environ"} {
+	// A descriptor of our own: standard output may be a pipe of somebody else's.
+	held, err := os.Open("/etc/passwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.Close() })
+	for _, file := range []string{"environ", "maps", "auxv", "fd/" + strconv.Itoa(int(held.Fd())), "root/etc/passwd", "cwd/.", "exe", "mem", "task/" + pid + "/environ"} {
 		t.Run(strings.ReplaceAll(file, "/", " "), func(t *testing.T) {
 			t.Parallel()
 			ktest.Refused(t, ktest.Refusal{
