@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -75,7 +76,8 @@ func (l *loop) ask(s stopped) (errno syscall.Errno, ok bool) {
 	if cwd >= 0 {
 		defer unix.Close(cwd)
 	}
-	var keep [][]byte
+	var pinned runtime.Pinner // an address is no pointer: what it names must neither move nor go
+	defer pinned.Unpin()
 	n, dir, dirAt := 0, int32(unix.AT_FDCWD), -1
 	for i, arg := range row.Args {
 		switch arg.Kind {
@@ -96,8 +98,7 @@ func (l *loop) ask(s stopped) (errno syscall.Errno, ok bool) {
 				}
 				args[dirAt] = uintptr(fd) // -1: it is no descriptor there either
 			}
-			keep = append(keep, append([]byte(text), 0))
-			args[i] = uintptr(unsafe.Pointer(&keep[len(keep)-1][0]))
+			args[i] = pinnedAt(&pinned, append([]byte(text), 0))
 			n, dir, dirAt = n+1, unix.AT_FDCWD, -1
 		}
 		if size, pointer := pointers[row.Name][i]; pointer && args[i] != 0 {
@@ -106,8 +107,7 @@ func (l *loop) ask(s stopped) (errno syscall.Errno, ok bool) {
 				args[i] = bad
 				continue
 			}
-			keep = append(keep, raw)
-			args[i] = uintptr(unsafe.Pointer(&raw[0]))
+			args[i] = pinnedAt(&pinned, raw)
 		}
 	}
 	for _, o := range l.call.Objects[min(n, len(l.call.Objects)):] {
@@ -123,12 +123,17 @@ func (l *loop) ask(s stopped) (errno syscall.Errno, ok bool) {
 		}
 	}
 	res, _, errno := syscall.Syscall6(uintptr(l.number), args[0], args[1], args[2], args[3], args[4], args[5])
-	_ = keep
 	if errno == 0 && l.reissuedOpen(l.number) {
 		unix.Close(int(res)) // it has come to be there meanwhile: as the walk found it, then
 		return 0, false
 	}
 	return errno, true
+}
+
+// pinnedAt is the address of raw, which stays there until it is unpinned.
+func pinnedAt(p *runtime.Pinner, raw []byte) uintptr {
+	p.Pin(&raw[0])
+	return uintptr(unsafe.Pointer(&raw[0]))
 }
 
 // wouldAllow tells whether the act would be allowed on every name of the call, as far as they

@@ -45,7 +45,7 @@ func (l *loop) seccompStop(s stopped) {
 	l.number = info.Nr
 	switch {
 	case info.Op != syscallInfoSeccomp:
-		s.kill() // the kernel tells of another stop than it reported: nothing is known of the call
+		l.killBlind(s, "unknown", "", "the kernel tells of another stop than it reported, so nothing is known of the call")
 		return
 	case info.Arch != native.Audit:
 		l.refuseConst(s, foreignName(nr), "", foreignABI)

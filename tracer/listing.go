@@ -54,7 +54,7 @@ func (l *loop) listed(s stopped) {
 	}
 	raw := make([]byte, n)
 	if err := readAll(s.tid, raw, g.buffer); err != nil {
-		s.kill() // it holds names that we could not look at
+		l.killBlind(s, "getdents64", "os.listdir", "its listing holds names that could not be read")
 		return
 	}
 	kept := l.visible(g, raw)
@@ -73,7 +73,7 @@ func (l *loop) listed(s stopped) {
 		err = setResult(s.tid, int64(end))
 	}
 	if err != nil {
-		s.kill()
+		l.killBlind(s, "getdents64", "os.listdir", "the hidden names could not be taken out of its listing")
 		return
 	}
 	s.resume(0)

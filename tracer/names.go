@@ -56,12 +56,14 @@ func (l *loop) reissueNames(s stopped) {
 	if s.leaving != nil {
 		l.startWalk(s)
 		s.task.leaving.done = func(s stopped, _ *registers) {
+			exchanged := false
 			for i, path := range paths {
-				if directoryOf(path) != parents[i] {
-					s.kill()
-				}
+				exchanged = exchanged || directoryOf(path) != parents[i]
 			}
 			l.endWalk(s.task)
+			if exchanged {
+				l.killBlind(s, row.Name, row.Event, "a directory of the name was exchanged while the call was made")
+			}
 		}
 	}
 }

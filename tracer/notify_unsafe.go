@@ -152,10 +152,10 @@ func (n *listener) take(tid int) {
 
 // signalMask reads and sets a stopped task's blocked signals (PTRACE_GETSIGMASK).
 func signalMask(tid int) (mask uint64, err error) {
-	err = ptrace(unix.PTRACE_GETSIGMASK, tid, 8, uintptr(unsafe.Pointer(&mask)))
+	err = ptraceFill(unix.PTRACE_GETSIGMASK, tid, 8, unsafe.Pointer(&mask))
 	return mask, err
 }
 
 func setSignalMask(tid int, mask uint64) error {
-	return ptrace(unix.PTRACE_SETSIGMASK, tid, 8, uintptr(unsafe.Pointer(&mask)))
+	return ptraceFill(unix.PTRACE_SETSIGMASK, tid, 8, unsafe.Pointer(&mask))
 }

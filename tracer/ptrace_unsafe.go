@@ -27,6 +27,20 @@ func ptrace(request int, tid int, addr, data uintptr) error {
 	return nil
 }
 
+// ptraceFill is a request that the kernel answers into, or takes from, memory of ours. It
+// takes a pointer and not an address: a Go stack moves when it grows, which a call may make
+// it do, and the compiler follows pointers only. With an address the kernel once wrote to
+// where the stack had been.
+//
+// Precondition: tracer thread.
+func ptraceFill(request int, tid int, addr uintptr, data unsafe.Pointer) error {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, uintptr(data), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 // syscallInfo is struct ptrace_syscall_info of linux/ptrace.h (5.3), seccomp form.
 type syscallInfo struct {
 	Op      uint8
@@ -86,13 +100,13 @@ func writeMem(tid int, buf []byte, addr uint64) error {
 
 // getSyscallInfo fills info for a task in a seccomp stop.
 func getSyscallInfo(tid int, info *syscallInfo) error {
-	return ptrace(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(*info), uintptr(unsafe.Pointer(info)))
+	return ptraceFill(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(*info), unsafe.Pointer(info))
 }
 
 // eventMessage is PTRACE_GETEVENTMSG: the new task of a fork, the old id of an exec.
 func eventMessage(tid int) (int, error) {
 	var msg uint64
-	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&msg)))
+	err := ptraceFill(unix.PTRACE_GETEVENTMSG, tid, 0, unsafe.Pointer(&msg))
 	return int(msg), err
 }
 

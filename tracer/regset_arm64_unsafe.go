@@ -13,10 +13,10 @@ import (
 // getRegset and setRegset move one register set (elf.h NT_*).
 func getRegset(tid int, set uintptr, p unsafe.Pointer, size uintptr) error {
 	iov := unix.Iovec{Base: (*byte)(p), Len: uint64(size)}
-	return ptrace(unix.PTRACE_GETREGSET, tid, set, uintptr(unsafe.Pointer(&iov)))
+	return ptraceFill(unix.PTRACE_GETREGSET, tid, set, unsafe.Pointer(&iov))
 }
 
 func setRegset(tid int, set uintptr, p unsafe.Pointer, size uintptr) error {
 	iov := unix.Iovec{Base: (*byte)(p), Len: uint64(size)}
-	return ptrace(unix.PTRACE_SETREGSET, tid, set, uintptr(unsafe.Pointer(&iov)))
+	return ptraceFill(unix.PTRACE_SETREGSET, tid, set, unsafe.Pointer(&iov))
 }

@@ -138,9 +138,17 @@ func (l *loop) killRefused(s stopped, q *rules.Request, d rules.Decision) {
 }
 
 // killImage ends a process whose new image cannot be seen.
-func (l *loop) killImage(s stopped, why string) {
+func (l *loop) killImage(s stopped, why string) { l.killBlind(s, "execve", "os.exec", why) }
+
+// killBlind ends a process that is in the middle of something that cannot be seen, and says so.
+// Nothing is said of one that is being killed: of that, nothing can be read either.
+func (l *loop) killBlind(s stopped, call, event, why string) {
+	if !alive(s.tid) {
+		s.kill()
+		return
+	}
 	r := l.newRecord(s, record.KindDenial)
-	r.Syscall, r.Event, r.Verdict, r.Rule, r.Layer, r.Reason = "execve", "os.exec", "kill", "guard unresolved", "guard", why
+	r.Syscall, r.Event, r.Verdict, r.Rule, r.Layer, r.Reason = call, event, "kill", "guard unresolved", "guard", why
 	l.cfg.Live.Refused(r)
 	l.cfg.Sink.Put(r, nil)
 	s.kill()

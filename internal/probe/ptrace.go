@@ -36,6 +36,15 @@ func request(req, pid int, addr, data uintptr) error {
 	return nil
 }
 
+// fill is a request with memory of ours: a pointer, for a stack may move at a call.
+func fill(req, pid int, addr uintptr, data unsafe.Pointer) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(req), uintptr(pid), addr, uintptr(data), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 // ptrace seizes a child and leaves it: it has to die with its tracer's thread.
 func ptrace() Result {
 	f := readFacts()
@@ -141,9 +150,9 @@ func (t *trip) follow(c *child) error {
 
 // look reads the stop. Precondition: tracer thread, the child is in its seccomp stop.
 func (t *trip) look(pid int) {
-	t.infoErr = request(unix.PTRACE_GET_SYSCALL_INFO, pid, unsafe.Sizeof(t.info), uintptr(unsafe.Pointer(&t.info)))
+	t.infoErr = fill(unix.PTRACE_GET_SYSCALL_INFO, pid, unsafe.Sizeof(t.info), unsafe.Pointer(&t.info))
 	var message uintptr
-	if err := request(unix.PTRACE_GETEVENTMSG, pid, 0, uintptr(unsafe.Pointer(&message))); err == nil {
+	if err := fill(unix.PTRACE_GETEVENTMSG, pid, 0, unsafe.Pointer(&message)); err == nil {
 		t.message = uint32(message)
 	}
 }

@@ -31,5 +31,5 @@ func skip(tid int, result uint64) error {
 	none := int32(-1)
 	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(&none))}
 	iov.SetLen(int(unsafe.Sizeof(none)))
-	return request(unix.PTRACE_SETREGSET, tid, ntARMSystemCall, uintptr(unsafe.Pointer(&iov)))
+	return fill(unix.PTRACE_SETREGSET, tid, ntARMSystemCall, unsafe.Pointer(&iov))
 }
