@@ -196,7 +196,7 @@ func TestTraced(t *testing.T) {
 	var got map[string]Result
 	onOwnThread(func() {
 		// Only its first thread is traced, and let run at every stop.
-		if err := request(unix.PTRACE_SEIZE, pid, 0, unix.PTRACE_O_EXITKILL); err != nil {
+		if err := request(unix.PTRACE_SEIZE, pid, unix.PTRACE_O_EXITKILL); err != nil {
 			t.Error(err)
 			return
 		}
@@ -219,7 +219,7 @@ func TestTraced(t *testing.T) {
 			if uint32(ws)>>16 == 0 {
 				sig = uintptr(ws.StopSignal())
 			}
-			_ = request(unix.PTRACE_CONT, pid, 0, sig)
+			_ = request(unix.PTRACE_CONT, pid, sig)
 		}
 		if err := json.Unmarshal([]byte(<-line), &got); err != nil {
 			t.Error(err)

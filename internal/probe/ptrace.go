@@ -25,11 +25,11 @@ const (
 func seize(pid int) error {
 	const options = unix.PTRACE_O_EXITKILL | unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACESYSGOOD |
 		unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACECLONE
-	return request(unix.PTRACE_SEIZE, pid, 0, options)
+	return request(unix.PTRACE_SEIZE, pid, options)
 }
 
-func request(req, pid int, addr, data uintptr) error {
-	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(req), uintptr(pid), addr, data, 0, 0)
+func request(req, pid int, data uintptr) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(req), uintptr(pid), 0, data, 0, 0)
 	if errno != 0 {
 		return errno
 	}
@@ -142,7 +142,7 @@ func (t *trip) follow(c *child) error {
 		case uint32(ws)>>16 == 0:
 			deliver = uintptr(ws.StopSignal()) // Go preempts its threads with SIGURG
 		}
-		if err := request(unix.PTRACE_CONT, c.pid, 0, deliver); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := request(unix.PTRACE_CONT, c.pid, deliver); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("resume the child: %w", err)
 		}
 	}
