@@ -40,11 +40,11 @@ const addressForms = "expected [tcp|udp] HOST:PORT with HOST an IP, a CIDR or *,
 // parseAddress reads an address of a policy file or flag.
 func parseAddress(text string, flag bool) (address, error) {
 	if strings.Contains(text, "$") {
-		return address{}, &wordError{msg: "`$` in an address is not expanded", suggestion: "write the address itself"}
+		return address{}, &wordError{Msg: "`$` in an address is not expanded", Suggestion: "write the address itself"}
 	}
 	if strings.HasPrefix(text, "@") {
 		if i := indexOf(addressWords, text); i < 0 {
-			return address{}, &wordError{msg: fmt.Sprintf("unknown address word %s", text), suggestion: likely(text, addressWords[:4], "@dns, @tree, @preset or @names; an abstract socket is written: unix "+text)}
+			return address{}, &wordError{Msg: fmt.Sprintf("unknown address word %s", text), Suggestion: likely(text, addressWords[:4], "@dns, @tree, @preset or @names; an abstract socket is written: unix "+text)}
 		}
 		return address{kind: addressWord, word: text}, nil
 	}
@@ -63,7 +63,7 @@ func parseAddress(text string, flag bool) (address, error) {
 func parseUnixAddress(text string, flag bool) (address, error) {
 	if name, ok := strings.CutPrefix(text, "@"); ok {
 		if name == "" {
-			return address{}, &wordError{msg: "an empty abstract socket name", suggestion: addressForms}
+			return address{}, &wordError{Msg: "an empty abstract socket name", Suggestion: addressForms}
 		}
 		if _, _, err := parseComponent(name); err != nil {
 			return address{}, err
@@ -79,7 +79,7 @@ func parseUnixAddress(text string, flag bool) (address, error) {
 
 func parseIPAddress(a address, text string) (address, error) {
 	bad := func(format string, args ...any) (address, error) {
-		return address{}, &wordError{msg: "bad address: " + fmt.Sprintf(format, args...), suggestion: addressForms}
+		return address{}, &wordError{Msg: "bad address: " + fmt.Sprintf(format, args...), Suggestion: addressForms}
 	}
 	host, port := "", ""
 	if strings.HasPrefix(text, "[") {
@@ -123,7 +123,7 @@ func parseIPAddress(a address, text string) (address, error) {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		if host == "localhost" {
-			return address{}, &wordError{msg: "bad address: rules are by address, not by name", suggestion: fmt.Sprintf("did you mean %q?", "127.0.0.1:"+port)}
+			return address{}, &wordError{Msg: "bad address: rules are by address, not by name", Suggestion: fmt.Sprintf("did you mean %q?", "127.0.0.1:"+port)}
 		}
 		return bad("%q is no IP address: rules are by address, not by name", host)
 	}

@@ -184,15 +184,15 @@ func (c *compiler) settle(sources []*Source) error {
 		if s.layer == LayerPreset {
 			continue
 		}
-		at, verb := place{flag: "--no-exec"}, "exec.deny"
+		at, verb := place{Flag: "--no-exec"}, "exec.deny"
 		if len(s.specs) > 0 {
 			at, verb = s.specs[0].pos, specVerbs[s.specs[0].kind]
 		} else if !s.noExec {
 			continue
 		}
 		return s.fail(at, &wordError{
-			msg:        fmt.Sprintf("this %s rule contradicts mode open (%s): open obeys seals only", verb, modeFrom.posOf(mode.pos, "mode: open")),
-			suggestion: "drop the rule or the mode",
+			Msg:        fmt.Sprintf("this %s rule contradicts mode open (%s): open obeys seals only", verb, modeFrom.posOf(mode.pos, "mode: open")),
+			Suggestion: "drop the rule or the mode",
 		})
 	}
 	return nil
@@ -270,7 +270,7 @@ type bound struct {
 // bind gives the places a pattern means: several for two homes or temp folders.
 func (c *compiler) bind(p pattern, allow bool) []bound {
 	var bases []string
-	switch p.anchor {
+	switch p.Anchor {
 	case "/":
 		bases = []string{"/"}
 	case ".", "@work":
@@ -287,10 +287,10 @@ func (c *compiler) bind(p pattern, allow bool) []bound {
 	var out []bound
 	for _, base := range bases {
 		spelled := base
-		for _, name := range p.literal {
+		for _, name := range p.Literal {
 			spelled = strings.TrimSuffix(spelled, "/") + "/" + name
 		}
-		out = append(out, bound{spelled, p.anchor, p.bare(), p.rooted, p.glob})
+		out = append(out, bound{spelled, p.Anchor, p.Bare(), p.Rooted, p.Glob})
 	}
 	return out
 }
@@ -457,7 +457,7 @@ func (c *compiler) addWritable(root string) {
 // repository at the start.
 func (c *compiler) foreignRepo(sp *spec) bool {
 	for _, p := range sp.patterns {
-		if p.anchor == "." && len(p.literal) > 0 && p.literal[0] == ".git" && !c.m.RepoAtStart {
+		if p.Anchor == "." && len(p.Literal) > 0 && p.Literal[0] == ".git" && !c.m.RepoAtStart {
 			return true
 		}
 	}
@@ -478,7 +478,7 @@ func (c *compiler) exec(s *Source, sp *spec) error {
 	c.p.argv = c.p.argv || sp.hasArgs
 	switch {
 	case sp.memfd && deny:
-		return s.fail(sp.pos, &wordError{msg: "memfd is refused unless exec.allow names it", suggestion: "drop the rule"})
+		return s.fail(sp.pos, &wordError{Msg: "memfd is refused unless exec.allow names it", Suggestion: "drop the rule"})
 	case sp.memfd:
 		c.p.memfd = rule
 		return nil

@@ -26,9 +26,9 @@ func FromFlags(v FlagValues) (*Source, error) {
 	if v.Mode != "" {
 		modes := []string{"strict", "permissive", "open"}
 		if indexOf(modes, v.Mode) < 0 {
-			return nil, s.fail(place{flag: "--mode"}, &wordError{msg: fmt.Sprintf("unknown mode %q", v.Mode), suggestion: likely(v.Mode, modes, strings.Join(modes, ", "))})
+			return nil, s.fail(place{Flag: "--mode"}, &wordError{Msg: fmt.Sprintf("unknown mode %q", v.Mode), Suggestion: likely(v.Mode, modes, strings.Join(modes, ", "))})
 		}
-		s.mode = stated{v.Mode, place{flag: "--mode"}}
+		s.mode = stated{v.Mode, place{Flag: "--mode"}}
 	}
 	for _, f := range []struct {
 		flag   string
@@ -43,9 +43,9 @@ func FromFlags(v FlagValues) (*Source, error) {
 		for _, text := range f.values {
 			patterns, err := parsePattern(text, true)
 			if err != nil {
-				return nil, s.fail(place{flag: f.flag}, err)
+				return nil, s.fail(place{Flag: f.flag}, err)
 			}
-			s.specs = append(s.specs, spec{kind: f.kind, pos: place{flag: f.flag}, text: text, patterns: patterns})
+			s.specs = append(s.specs, spec{kind: f.kind, pos: place{Flag: f.flag}, text: text, patterns: patterns})
 		}
 	}
 	if err := s.execFlags("--allow-exec", specExecAllow, v.AllowExec); err != nil {
@@ -60,9 +60,9 @@ func FromFlags(v FlagValues) (*Source, error) {
 	for _, e := range v.Env {
 		name, _, set := strings.Cut(e, "=")
 		if name == "" {
-			return nil, s.fail(place{flag: "--env"}, &wordError{msg: fmt.Sprintf("%q names no variable", e), suggestion: "expected NAME or NAME=VALUE"})
+			return nil, s.fail(place{Flag: "--env"}, &wordError{Msg: fmt.Sprintf("%q names no variable", e), Suggestion: "expected NAME or NAME=VALUE"})
 		}
-		at := stated{e, place{flag: "--env"}}
+		at := stated{e, place{Flag: "--env"}}
 		if set {
 			s.env.set = append(s.env.set, at)
 			continue
@@ -76,7 +76,7 @@ func FromFlags(v FlagValues) (*Source, error) {
 }
 
 func (s *Source) execFlags(flag string, kind specKind, values []string) error {
-	at := place{flag: flag}
+	at := place{Flag: flag}
 	for _, text := range values {
 		sp := spec{kind: kind, text: text}
 		var err error
@@ -103,7 +103,7 @@ func (s *Source) netFlags(v FlagValues) error {
 		values []string
 	}{{"--connect", specConnect, v.Connect}, {"--bind", specBind, v.Bind}, {"--deny-net", specNetDeny, v.DenyNet}} {
 		for _, text := range f.values {
-			at := place{flag: f.flag}
+			at := place{Flag: f.flag}
 			if err := s.addAddress(spec{kind: f.kind}, text, at, true); err != nil {
 				return s.fail(at, err)
 			}

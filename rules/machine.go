@@ -59,16 +59,16 @@ func (m *Machine) WorkFolder(sources []*Source) (dir string, explicit bool) {
 	}
 	for _, s := range sources {
 		patterns, err := parsePattern(s.work.word, false)
-		if err != nil || len(patterns) != 1 || patterns[0].anchor == "." && patterns[0].bare() {
+		if err != nil || len(patterns) != 1 || patterns[0].Anchor == "." && patterns[0].Bare() {
 			continue
 		}
 		base := ""
 		switch p := patterns[0]; {
-		case p.anchor == "/":
+		case p.Anchor == "/":
 			base = "/"
-		case p.anchor == ".":
+		case p.Anchor == ".":
 			base = m.Work
-		case p.anchor == "@tmp" && len(m.Tmp) > 0:
+		case p.Anchor == "@tmp" && len(m.Tmp) > 0:
 			base = m.Tmp[0]
 		default:
 			if homes := m.homes(true); len(homes) > 0 {
@@ -76,7 +76,7 @@ func (m *Machine) WorkFolder(sources []*Source) (dir string, explicit bool) {
 			}
 		}
 		if base != "" {
-			dir, explicit = path.Join(append([]string{base}, patterns[0].literal...)...), true
+			dir, explicit = path.Join(append([]string{base}, patterns[0].Literal...)...), true
 		}
 	}
 	return dir, explicit

@@ -27,8 +27,8 @@ func presetText(name string) ([]byte, error) {
 	}
 	if indexOf(Presets(), name) < 0 {
 		return nil, &wordError{
-			msg:        fmt.Sprintf("unknown preset %q", name),
-			suggestion: likely(name, Presets(), strings.Join(Presets(), ", ")+"; a file is written ./"+name),
+			Msg:        fmt.Sprintf("unknown preset %q", name),
+			Suggestion: likely(name, Presets(), strings.Join(Presets(), ", ")+"; a file is written ./"+name),
 		}
 	}
 	return presetFiles.ReadFile("presets/" + name + ".yaml")

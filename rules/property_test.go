@@ -174,8 +174,8 @@ func TestMatchAgainstDoublestar(t *testing.T) {
 		}
 		got := false
 		for _, p := range parsed {
-			e := entry{root: "/" + path.Join(p.literal...), shape: shapeGlob, segs: p.glob}
-			if len(p.glob) == 0 {
+			e := entry{root: "/" + path.Join(p.Literal...), shape: shapeGlob, segs: p.Glob}
+			if len(p.Glob) == 0 {
 				e.shape = shapeExact
 			}
 			got = got || e.matches(object)

@@ -6,29 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 
 	"ptguard/decode"
+	"ptguard/internal/policytext"
 )
 
 // MaxPolicySize is the largest policy file that is read, in bytes.
-const MaxPolicySize = 1 << 20
+const MaxPolicySize = policytext.MaxSize
 
-// maxNesting bounds brackets and columns: the YAML parser recurses. maxKeys bounds the
-// keys of one mapping: it compares each with all. maxPaths bounds what `{a,b}` may make of
-// the paths of one policy.
-const (
-	maxNesting = 64
-	maxKeys    = 4096
-	maxPaths   = 100_000
-)
+// maxPaths bounds what `{a,b}` may make of the paths of one policy.
+const maxPaths = 100_000
 
 // Read parses one policy file, strictly: what it does not know is a *PosError. name is
 // used in messages and positions.
@@ -38,192 +28,19 @@ func Read(name string, text []byte) (*Source, error) {
 
 func read(name string, layer Layer, text []byte) (*Source, error) {
 	s := &Source{name: name, layer: layer}
-	if len(text) > MaxPolicySize {
-		return nil, s.fail(place{}, fmt.Errorf("the policy is %d bytes long; at most %d are read", len(text), MaxPolicySize))
+	s.text = policytext.Text{Name: name, What: "policy", First: "ptguard: 1"}
+	if layer == LayerPreset {
+		s.text.Name = "preset " + name
 	}
-	s.lines = strings.Split(string(text), "\n")
-	if err := checkBytes(s, text); err != nil {
-		return nil, err
-	}
-	root, err := parse(s, text)
+	root, err := s.text.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	r := reader{s: s}
+	r := reader{s}
 	if err := r.policy(root); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// checkBytes refuses what a text editor would not show, which YAML scanners treat in
-// ways of their own.
-func checkBytes(s *Source, text []byte) error {
-	line, col := 1, 1
-	for _, c := range text {
-		switch {
-		case c == '\n':
-			line, col = line+1, 0
-		case c < 0x20 && c != '\t' && c != '\r' || c == 0x7f:
-			return s.fail(place{line: line, col: col}, fmt.Errorf("a control character (\\x%02x) in the policy", c))
-		}
-		col++
-	}
-	return nil
-}
-
-// parse gives the one document of the text.
-func parse(s *Source, text []byte) (root ast.Node, err error) {
-	at := place{line: 1, col: 1}
-	defer func() {
-		// A parser that gives up in a panic has not read the policy.
-		if v := recover(); v != nil {
-			root, err = nil, s.fail(at, fmt.Errorf("not readable as YAML: %v", v))
-		}
-	}()
-	tokens := lexer.Tokenize(string(text))
-	if err := checkTokens(s, tokens); err != nil {
-		return nil, err
-	}
-	file, err := parser.Parse(tokens, 0)
-	if err != nil {
-		return nil, s.syntax(err)
-	}
-	for _, doc := range file.Docs {
-		if doc.Body == nil {
-			continue
-		}
-		if root != nil {
-			return nil, s.fail(nodePlace(doc.Body), errors.New("a second YAML document: one file is one policy"))
-		}
-		root = doc.Body
-	}
-	if _, comment := root.(*ast.CommentGroupNode); root == nil || comment {
-		return nil, s.fail(at, &wordError{msg: "the policy is empty", suggestion: "it begins with the line: ptguard: 1"})
-	}
-	return root, nil
-}
-
-// checkTokens refuses, before the parser sees it, what policies have no use for and what
-// could make the parser take very long or recurse very deep.
-func checkTokens(s *Source, tokens token.Tokens) error {
-	depth := 0                       // of brackets
-	var flowKeys [maxNesting + 1]int // keys of the mappings in brackets, by depth
-	blockKeys := map[int]int{}       // keys of the open block mappings, by column
-	for _, t := range tokens {
-		refuse := func(msg, suggestion string) error {
-			return s.fail(tokenPlace(t), &wordError{msg: msg, suggestion: suggestion})
-		}
-		column := t.Position.Column
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			if depth++; depth > maxNesting {
-				return refuse("nested too deeply", "")
-			}
-			flowKeys[depth] = 0
-		case token.SequenceEndType, token.MappingEndType:
-			depth = max(0, depth-1)
-		case token.AnchorType, token.AliasType:
-			return refuse("anchors and aliases (& and *) are not used in policies", "quote a pattern that begins with *, as in \"**/.env\"")
-		case token.TagType:
-			return refuse("tags (!) are not used in policies", "")
-		case token.DirectiveType:
-			return refuse("directives (%) are not used in policies", "")
-		case token.MergeKeyType:
-			return refuse("merge keys (<<) are not used in policies", "")
-		case token.MappingKeyType:
-			return refuse("complex keys (?) are not used in policies", "")
-		case token.SequenceEntryType:
-			if column > maxNesting*8 {
-				return refuse("nested too deeply", "")
-			}
-			for c := range blockKeys {
-				if c > column {
-					delete(blockKeys, c)
-				}
-			}
-		case token.MappingValueType:
-			if depth > 0 {
-				if flowKeys[depth]++; flowKeys[depth] > maxKeys {
-					return refuse("too many keys", "")
-				}
-				continue
-			}
-			if t.Prev != nil {
-				column = t.Prev.Position.Column
-			}
-			if t.Position.IndentNum > maxNesting*8 || t.Position.IndentLevel > maxNesting {
-				return refuse("nested too deeply", "")
-			}
-			for c := range blockKeys {
-				if c > column {
-					delete(blockKeys, c)
-				}
-			}
-			if blockKeys[column]++; blockKeys[column] > maxKeys {
-				return refuse("too many keys", "")
-			}
-		}
-	}
-	return nil
-}
-
-// syntax turns an error of the YAML parser into ours.
-func (s *Source) syntax(err error) error {
-	var y yaml.Error
-	if !errors.As(err, &y) || y.GetToken() == nil {
-		return s.fail(place{line: 1, col: 1}, fmt.Errorf("not readable as YAML: %w", err))
-	}
-	at, msg := tokenPlace(y.GetToken()), y.GetMessage()
-	w := &wordError{msg: "not readable as YAML: " + msg}
-	switch {
-	case strings.Contains(msg, "already defined"):
-		w = &wordError{msg: strings.Replace(msg, "mapping key", "the key", 1)}
-	case strings.Contains(msg, "reserved character"):
-		w.suggestion = "quote a word that begins with @, as in \"@work/out\""
-	case at.line <= len(s.lines) && strings.Contains(s.lines[at.line-1], "*"):
-		w.suggestion = "quote a pattern that begins with *, as in \"**/.env\""
-	}
-	return s.fail(at, w)
-}
-
-func tokenPlace(t *token.Token) place {
-	if t == nil || t.Position == nil {
-		return place{line: 1, col: 1}
-	}
-	return place{line: max(1, t.Position.Line), col: max(1, t.Position.Column)}
-}
-
-// nodePlace is where a node begins: for a mapping its first key.
-func nodePlace(n ast.Node) place {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		if n.IsFlowStyle || len(n.Values) == 0 {
-			return tokenPlace(n.Start)
-		}
-		return nodePlace(n.Values[0].Key)
-	case *ast.MappingValueNode:
-		return nodePlace(n.Key)
-	case *ast.SequenceNode:
-		return tokenPlace(n.Start)
-	case nil:
-		return place{line: 1, col: 1}
-	}
-	return tokenPlace(n.GetToken())
-}
-
-// reader walks the tree of one policy.
-type reader struct{ s *Source }
-
-// key is a word that may stand in a mapping; read is nil for one that POLICY.md has and
-// this version does not enforce.
-type key struct {
-	name string
-	read func(ast.Node) error
-}
-
-func (r reader) fail(n ast.Node, format string, args ...any) error {
-	return r.s.fail(nodePlace(n), fmt.Errorf(format, args...))
 }
 
 func (r reader) policy(root ast.Node) error {
@@ -241,11 +58,11 @@ func (r reader) policy(root ast.Node) error {
 		{"work", func(n ast.Node) error {
 			return r.path(n, func(text string, at place) error {
 				patterns, err := parsePattern(text, false)
-				if err == nil && (len(patterns) != 1 || len(patterns[0].glob) > 0) {
+				if err == nil && (len(patterns) != 1 || len(patterns[0].Glob) > 0) {
 					err = errors.New("work is one folder, not a pattern")
 				}
-				if err == nil && (patterns[0].anchor == "@work" || patterns[0].anchor == "@runtime") {
-					err = fmt.Errorf("work cannot be beneath %s", patterns[0].anchor)
+				if err == nil && (patterns[0].Anchor == "@work" || patterns[0].Anchor == "@runtime") {
+					err = fmt.Errorf("work cannot be beneath %s", patterns[0].Anchor)
 				}
 				if err != nil {
 					return r.s.fail(at, err)
@@ -286,146 +103,9 @@ func (r reader) policy(root ast.Node) error {
 		return err
 	}
 	if !version {
-		return r.s.fail(nodePlace(root), &wordError{msg: "the format version is missing", suggestion: "begin the policy with the line: ptguard: 1"})
+		return r.s.fail(nodePlace(root), &wordError{Msg: "the format version is missing", Suggestion: "begin the policy with the line: ptguard: 1"})
 	}
 	return nil
-}
-
-// mapping reads a mapping whose keys are known.
-func (r reader) mapping(n ast.Node, where string, keys []key) error {
-	var values []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	default:
-		if where == "" {
-			return r.fail(n, "the policy is %s: want keys such as files, exec and net", show(n))
-		}
-		return r.fail(n, "%s is %s: want %s", where, show(n), keyList(keys))
-	}
-	seen := map[string]bool{}
-	for _, v := range values {
-		name := keyName(v.Key)
-		full := name
-		if where != "" {
-			full = where + "." + name
-		}
-		if seen[name] {
-			return r.fail(v.Key, "the key %q is there twice", full)
-		}
-		seen[name] = true
-		known := false
-		for _, k := range keys {
-			if k.name != name {
-				continue
-			}
-			known = true
-			if k.read == nil {
-				return r.fail(v.Key, "%s is not supported by this version", full)
-			}
-			if err := k.read(v.Value); err != nil {
-				return err
-			}
-		}
-		if !known {
-			var names []string
-			for _, k := range keys {
-				names = append(names, k.name)
-			}
-			msg := fmt.Sprintf("unknown key %q", name)
-			if where != "" {
-				msg += " in " + where
-			}
-			return r.s.fail(nodePlace(v.Key), &wordError{msg: msg, suggestion: likely(name, names, strings.Join(names, ", "))})
-		}
-	}
-	return nil
-}
-
-func (r reader) section(where string, keys []key) func(ast.Node) error {
-	return func(n ast.Node) error { return r.mapping(n, where, keys) }
-}
-
-func keyName(k ast.Node) string {
-	if s, ok := k.(*ast.StringNode); ok {
-		return s.Value
-	}
-	return k.GetToken().Value
-}
-
-func keyList(keys []key) string {
-	var names []string
-	for _, k := range keys {
-		names = append(names, k.name)
-	}
-	return "the keys " + strings.Join(names, ", ")
-}
-
-// show words what was found, for "X is ...: want ...".
-func show(n ast.Node) string {
-	switch n := n.(type) {
-	case nil, *ast.NullNode:
-		return "nothing"
-	case *ast.StringNode:
-		return strconv.Quote(n.Value)
-	case *ast.SequenceNode:
-		return "a list"
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return "a mapping"
-	case *ast.LiteralNode:
-		return "a block of text"
-	}
-	return n.GetToken().Value
-}
-
-// list reads a list and hands each element to item.
-func (r reader) list(of string, item func(ast.Node) error) func(ast.Node) error {
-	return func(n ast.Node) error {
-		seq, ok := n.(*ast.SequenceNode)
-		if !ok {
-			return r.fail(n, "%s where a list of %s is wanted: write [ … ]", show(n), of)
-		}
-		for _, v := range seq.Values {
-			if err := item(v); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// text reads a string. A number or truth value must be quoted, or 010 and yes would mean
-// different things to different readers.
-func (r reader) text(n ast.Node) (string, error) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, nil
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return "", r.fail(n, "%s is not text: quote it, as in %q", show(n), n.GetToken().Value)
-	}
-	return "", r.fail(n, "%s where text is wanted", show(n))
-}
-
-// path reads a path or address; a bare ~ is null to YAML and home to us.
-func (r reader) path(n ast.Node, take func(string, place) error) error {
-	if null, ok := n.(*ast.NullNode); ok && null.GetToken().Value == "~" {
-		return take("~", nodePlace(n))
-	}
-	text, err := r.text(n)
-	if err != nil {
-		return err
-	}
-	return take(text, nodePlace(n))
-}
-
-// paths is path for one or a list of them.
-func (r reader) paths(n ast.Node, take func(string, place) error) error {
-	if _, ok := n.(*ast.SequenceNode); ok {
-		return r.list("paths", func(n ast.Node) error { return r.path(n, take) })(n)
-	}
-	return r.path(n, take)
 }
 
 func (r reader) word(into *stated, what string, known ...string) func(ast.Node) error {
@@ -435,7 +115,7 @@ func (r reader) word(into *stated, what string, known ...string) func(ast.Node) 
 			return err
 		}
 		if indexOf(known, text) < 0 {
-			return r.s.fail(nodePlace(n), &wordError{msg: fmt.Sprintf("unknown %s %q", what, text), suggestion: likely(text, known, strings.Join(known, ", "))})
+			return r.s.fail(nodePlace(n), &wordError{Msg: fmt.Sprintf("unknown %s %q", what, text), Suggestion: likely(text, known, strings.Join(known, ", "))})
 		}
 		*into = stated{text, nodePlace(n)}
 		return nil
@@ -520,7 +200,7 @@ func (r reader) files(kind specKind) func(ast.Node) error {
 				return err
 			}
 			for _, p := range r.s.specs[len(r.s.specs)-1].patterns {
-				if sp.object && len(p.glob) > 0 {
+				if sp.object && len(p.Glob) > 0 {
 					return r.s.fail(at, errors.New("file: is one object, not a pattern"))
 				}
 			}
@@ -551,7 +231,7 @@ func (r reader) access(into *decode.Access) func(ast.Node) error {
 		a, err := decode.ParseAccess(text)
 		if err != nil || a&decode.AllFile == 0 {
 			names := decode.AllFile.Names()
-			return r.s.fail(nodePlace(n), &wordError{msg: fmt.Sprintf("unknown access %q", text), suggestion: likely(text, names, strings.Join(names, ", "))})
+			return r.s.fail(nodePlace(n), &wordError{Msg: fmt.Sprintf("unknown access %q", text), Suggestion: likely(text, names, strings.Join(names, ", "))})
 		}
 		*into |= denyAccess(a)
 		return nil
@@ -641,9 +321,9 @@ func parseProgram(kind specKind, text string, name bool) (spec, error) {
 	if plainName.MatchString(text) {
 		switch {
 		case kind == specExecAllow:
-			return sp, &wordError{msg: fmt.Sprintf("%q is a bare name: an allow names the program's file", text), suggestion: fmt.Sprintf("such as /usr/bin/%s or ./%s", text, text)}
+			return sp, &wordError{Msg: fmt.Sprintf("%q is a bare name: an allow names the program's file", text), Suggestion: fmt.Sprintf("such as /usr/bin/%s or ./%s", text, text)}
 		case !name:
-			return sp, &wordError{msg: fmt.Sprintf("%q is a bare name", text), suggestion: fmt.Sprintf("did you mean { program: %s } or ./%s?", text, text)}
+			return sp, &wordError{Msg: fmt.Sprintf("%q is a bare name", text), Suggestion: fmt.Sprintf("did you mean { program: %s } or ./%s?", text, text)}
 		}
 		if err := checkPathText(text); err != nil {
 			return sp, err
@@ -705,7 +385,7 @@ func (s *Source) addAddress(sp spec, text string, at place, flag bool) error {
 	}
 	switch {
 	case a.word == "@preset" && s.layer == LayerPreset, a.word == "@ssh-agent" && s.layer != LayerPreset:
-		return &wordError{msg: fmt.Sprintf("%s has no meaning here", a.word)}
+		return &wordError{Msg: fmt.Sprintf("%s has no meaning here", a.word)}
 	case a.word == "@preset" && sp.kind == specConnect:
 		s.keepsConnect = true
 		return nil
@@ -713,9 +393,9 @@ func (s *Source) addAddress(sp spec, text string, at place, flag bool) error {
 		s.keepsBind = true
 		return nil
 	case a.kind == addressWord && sp.kind == specBind:
-		return &wordError{msg: fmt.Sprintf("%s cannot be bound", a.word), suggestion: "expected an address such as 127.0.0.1:8000-8999"}
+		return &wordError{Msg: fmt.Sprintf("%s cannot be bound", a.word), Suggestion: "expected an address such as 127.0.0.1:8000-8999"}
 	case a.word == "@preset":
-		return &wordError{msg: "@preset is for net.connect and net.bind"}
+		return &wordError{Msg: "@preset is for net.connect and net.bind"}
 	}
 	sp.address, sp.text, sp.pos = a, text, at
 	return s.keep(sp)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ptguard/decode"
+	"ptguard/internal/policytext"
 )
 
 // Source is the rules of one policy file, of one preset, or of the flags, parsed and
@@ -16,7 +17,7 @@ import (
 type Source struct {
 	name  string
 	layer Layer
-	lines []string // of a file or preset, for error messages
+	text  policytext.Text // for error messages
 
 	mode     stated
 	work     stated
@@ -37,12 +38,6 @@ type Source struct {
 type stated struct {
 	word string
 	pos  place
-}
-
-// place is a position in a Source; line 0 is "no line" (flags).
-type place struct {
-	line, col int
-	flag      string
 }
 
 // specKind is the list a spec stands in.
@@ -108,81 +103,15 @@ func (s *Source) Extends() []string {
 // Work is the work folder as the source states it, "" if it does not.
 func (s *Source) Work() string { return s.work.word }
 
-// PosError is a mistake in a policy with its place.
-type PosError struct {
-	File       string // policy file, "preset NAME", or the flag
-	Line, Col  int    // from 1; 0 if the place has none
-	SourceLine string
-	Msg        string
-	Suggestion string
-}
-
-// Error gives several lines: file, place and message, then the source line with a caret
-// under the faulty word.
-func (e *PosError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File)
-	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Col)
-	}
-	b.WriteString(": " + e.Msg)
-	if e.Suggestion != "" {
-		b.WriteString(" (" + e.Suggestion + ")")
-	}
-	if e.Line > 0 && e.SourceLine != "" {
-		line, col := clip(e.SourceLine, e.Col)
-		number := fmt.Sprint(e.Line)
-		fmt.Fprintf(&b, "\n  %s | %s", number, line)
-		fmt.Fprintf(&b, "\n  %s | %s^", strings.Repeat(" ", len(number)), strings.Repeat(" ", col-1))
-	}
-	return b.String()
-}
-
-// clip makes a source line printable and short enough for a terminal; col moves along.
-func clip(line string, col int) (string, int) {
-	const width = 120
-	runes := []rune(strings.ReplaceAll(strings.TrimRight(line, "\r"), "\t", " "))
-	for i, r := range runes {
-		if r < 0x20 || r == 0x7f || 0x80 <= r && r < 0xa0 || r == 0xfffd {
-			runes[i] = '?'
-		}
-	}
-	col = max(1, min(col, len(runes)+1))
-	if len(runes) <= width {
-		return string(runes), col
-	}
-	start := max(0, min(col-width/2, len(runes)-width))
-	return string(runes[start : start+width]), col - start
-}
-
-// fail makes the error for a word at a place of the source.
-func (s *Source) fail(at place, err error) *PosError {
-	e := &PosError{File: s.name, Line: at.line, Col: at.col, Msg: err.Error()}
-	if s.layer == LayerPreset {
-		e.File = "preset " + s.name
-	}
-	if at.flag != "" {
-		e.File = at.flag
-	}
-	w := &wordError{}
-	if errors.As(err, &w) {
-		e.Msg, e.Suggestion = w.msg, w.suggestion
-	}
-	if at.line > 0 && at.line <= len(s.lines) {
-		e.SourceLine = s.lines[at.line-1]
-	}
-	return e
-}
-
 // posOf words the place of a rule, as records and `policy show` print it.
 func (s *Source) posOf(at place, text string) string {
 	switch {
-	case at.flag != "":
-		return "flag " + at.flag
+	case at.Flag != "":
+		return "flag " + at.Flag
 	case s.layer == LayerPreset:
 		return "preset " + s.name + ": " + text
-	case at.line > 0:
-		return fmt.Sprintf("%s:%d:%d", s.name, at.line, at.col)
+	case at.Line > 0:
+		return fmt.Sprintf("%s:%d:%d", s.name, at.Line, at.Col)
 	}
 	return s.name
 }
@@ -254,7 +183,7 @@ func (l *layering) file(s *Source) error {
 			name = path.Join(path.Dir(s.name), name)
 		}
 		if l.open[name] {
-			return s.fail(e.pos, &wordError{msg: fmt.Sprintf("%s extends itself", name)})
+			return s.fail(e.pos, &wordError{Msg: fmt.Sprintf("%s extends itself", name)})
 		}
 		if l.seen[name] {
 			continue
@@ -268,7 +197,7 @@ func (l *layering) file(s *Source) error {
 			return s.fail(e.pos, err)
 		}
 		if len(l.open) > 32 {
-			return s.fail(e.pos, &wordError{msg: "more than 32 files extend each other"})
+			return s.fail(e.pos, &wordError{Msg: "more than 32 files extend each other"})
 		}
 		if err := l.file(base); err != nil {
 			return err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package policytext
 
 import (
 	"fmt"
@@ -11,46 +11,46 @@ import (
 // maxAlternatives bounds what `{a,b}` may multiply one pattern into.
 const maxAlternatives = 1024
 
-// pattern is a path of a policy, parsed but not bound to a machine: an anchor, literal
+// Pattern is a path of a policy, parsed but not bound to a machine: an anchor, literal
 // components beneath it, and, for a glob, the segments that follow.
-type pattern struct {
-	// anchor is "/", ".", "~", "@work", "@tmp", "@home", "@runtime", or "cwd" (flags only).
-	anchor string
-	// literal are the components up to the first one with a wildcard, unescaped.
-	literal []string
-	// glob are the segments after literal; "**" stands alone. Empty for a plain path.
-	glob []string
-	// rooted is true for a pattern that began with "**/".
-	rooted bool
+type Pattern struct {
+	// Anchor is "/", ".", "~", "@work", "@tmp", "@home", "@runtime", or "cwd" (flags only).
+	Anchor string
+	// Literal are the components up to the first one with a wildcard, unescaped.
+	Literal []string
+	// Glob are the segments after Literal; "**" stands alone. Empty for a plain path.
+	Glob []string
+	// Rooted is true for a pattern that began with "**/".
+	Rooted bool
 }
 
-// bare tells whether the pattern is an anchor and nothing else.
-func (p pattern) bare() bool { return len(p.literal) == 0 && len(p.glob) == 0 }
+// Bare tells whether the pattern is an anchor and nothing else.
+func (p Pattern) Bare() bool { return len(p.Literal) == 0 && len(p.Glob) == 0 }
 
-// wordError is an error about one word of a policy, before it has a position.
-type wordError struct {
-	msg        string
-	suggestion string
+// WordError is an error about one word of a file, before it has a position.
+type WordError struct {
+	Msg        string // one sentence, lower case
+	Suggestion string // what to write instead, "" if nothing is known
 }
 
-func (e *wordError) Error() string {
-	if e.suggestion != "" {
-		return e.msg + " (" + e.suggestion + ")"
+func (e *WordError) Error() string {
+	if e.Suggestion != "" {
+		return e.Msg + " (" + e.Suggestion + ")"
 	}
-	return e.msg
+	return e.Msg
 }
 
-// parsePattern reads a path of a policy file, or of a flag, where a relative path is
+// ParsePattern reads a path of a policy file, or of a flag, where a relative path is
 // usual and means the current directory. It gives several patterns for `{a,b}`.
-func parsePattern(text string, flag bool) ([]pattern, error) {
-	if err := checkPathText(text); err != nil {
+func ParsePattern(text string, flag bool) ([]Pattern, error) {
+	if err := CheckPath(text); err != nil {
 		return nil, err
 	}
 	alternatives, err := expandBraces(text)
 	if err != nil {
 		return nil, err
 	}
-	var out []pattern
+	var out []Pattern
 	for _, a := range alternatives {
 		p, err := parseAlternative(a, flag)
 		if err != nil {
@@ -61,21 +61,22 @@ func parsePattern(text string, flag bool) ([]pattern, error) {
 	return out, nil
 }
 
-func checkPathText(text string) error {
+// CheckPath refuses what no path of a policy or seal file may hold.
+func CheckPath(text string) error {
 	switch {
 	case text == "":
-		return &wordError{msg: "an empty path"}
+		return &WordError{Msg: "an empty path"}
 	case len(text) > 4096:
-		return &wordError{msg: "a path longer than the kernel takes (PATH_MAX, 4096 bytes)"}
+		return &WordError{Msg: "a path longer than the kernel takes (PATH_MAX, 4096 bytes)"}
 	case strings.Contains(text, "$"):
-		return &wordError{
-			msg:        "`$` in a path is not expanded: whoever shapes the environment could widen the policy",
-			suggestion: "write the path itself, or begin it with ~/, @work/ or @tmp/",
+		return &WordError{
+			Msg:        "`$` in a path is not expanded: whoever shapes the environment could widen the policy",
+			Suggestion: "write the path itself, or begin it with ~/, @work/ or @tmp/",
 		}
 	}
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c < 0x20 || c == 0x7f {
-			return &wordError{msg: fmt.Sprintf("a path holds the control character \\x%02x", c)}
+			return &WordError{Msg: fmt.Sprintf("a path holds the control character \\x%02x", c)}
 		}
 	}
 	return nil
@@ -83,40 +84,40 @@ func checkPathText(text string) error {
 
 var anchors = []string{"@work", "@tmp", "@home", "@runtime"}
 
-func parseAlternative(text string, flag bool) (pattern, error) {
-	var p pattern
+func parseAlternative(text string, flag bool) (Pattern, error) {
+	var p Pattern
 	rest := ""
 	switch {
 	case text == "**" || strings.HasPrefix(text, "**/"):
-		p.anchor, p.rooted, rest = "/", true, text
+		p.Anchor, p.Rooted, rest = "/", true, text
 	case strings.HasPrefix(text, "/"):
-		p.anchor, rest = "/", text
+		p.Anchor, rest = "/", text
 	case text == "~" || strings.HasPrefix(text, "~/"):
-		p.anchor, rest = "~", text[1:]
+		p.Anchor, rest = "~", text[1:]
 	case strings.HasPrefix(text, "@"):
 		word, tail, _ := strings.Cut(text, "/")
 		if i := indexOf(anchors, word); i < 0 {
-			return p, &wordError{
-				msg:        fmt.Sprintf("unknown anchor %s", word),
-				suggestion: likely(word, anchors, strings.Join(anchors, ", ")),
+			return p, &WordError{
+				Msg:        fmt.Sprintf("unknown anchor %s", word),
+				Suggestion: Likely(word, anchors, strings.Join(anchors, ", ")),
 			}
 		}
-		p.anchor, rest = word, tail
+		p.Anchor, rest = word, tail
 	case text == "." || strings.HasPrefix(text, "./"):
-		p.anchor, rest = ".", text[1:]
+		p.Anchor, rest = ".", text[1:]
 		if flag {
-			p.anchor = "cwd"
+			p.Anchor = "cwd"
 		}
 	case flag:
-		p.anchor, rest = "cwd", text
+		p.Anchor, rest = "cwd", text
 	case strings.HasPrefix(text, "~"):
-		return p, &wordError{msg: "the home of another user is not looked up", suggestion: "write its path"}
+		return p, &WordError{Msg: "the home of another user is not looked up", Suggestion: "write its path"}
 	case strings.HasPrefix(text, "../") || text == "..":
-		return p, &wordError{msg: "`..` leads out of the policy's folder", suggestion: "write the path itself"}
+		return p, &WordError{Msg: "`..` leads out of the policy's folder", Suggestion: "write the path itself"}
 	default:
-		return p, &wordError{
-			msg:        fmt.Sprintf("the path %q begins with none of / ~/ ./ @work/ @tmp/ @home/ @runtime/ **/", text),
-			suggestion: fmt.Sprintf("did you mean %q or %q?", "./"+text, "**/"+text),
+		return p, &WordError{
+			Msg:        fmt.Sprintf("the path %q begins with none of / ~/ ./ @work/ @tmp/ @home/ @runtime/ **/", text),
+			Suggestion: fmt.Sprintf("did you mean %q or %q?", "./"+text, "**/"+text),
 		}
 	}
 	globbing := false
@@ -126,41 +127,41 @@ func parseAlternative(text string, flag bool) (pattern, error) {
 		}
 		if c == ".." {
 			if !flag || globbing {
-				return p, &wordError{msg: "`..` inside a path", suggestion: "write the path that it means"}
+				return p, &WordError{Msg: "`..` inside a path", Suggestion: "write the path that it means"}
 			}
-			p.literal = append(p.literal, c)
+			p.Literal = append(p.Literal, c)
 			continue
 		}
-		literal, wild, err := parseComponent(c)
+		literal, wild, err := ParseComponent(c)
 		if err != nil {
 			return p, err
 		}
 		switch {
 		case wild || globbing:
 			globbing = true
-			if n := len(p.glob); c == "**" && n > 0 && p.glob[n-1] == "**" {
+			if n := len(p.Glob); c == "**" && n > 0 && p.Glob[n-1] == "**" {
 				continue
 			}
-			p.glob = append(p.glob, c)
+			p.Glob = append(p.Glob, c)
 		default:
-			p.literal = append(p.literal, literal)
+			p.Literal = append(p.Literal, literal)
 		}
 	}
-	if p.rooted && len(p.glob) == 0 {
-		return p, &wordError{msg: "`**/` names nothing"}
+	if p.Rooted && len(p.Glob) == 0 {
+		return p, &WordError{Msg: "`**/` names nothing"}
 	}
 	return p, nil
 }
 
-// parseComponent checks one component and gives it unescaped if it has no wildcard.
-func parseComponent(c string) (literal string, wild bool, err error) {
+// ParseComponent checks one component and gives it unescaped if it has no wildcard.
+func ParseComponent(c string) (literal string, wild bool, err error) {
 	var b strings.Builder
 	for i := 0; i < len(c); i++ {
 		switch c[i] {
 		case '\\':
 			i++
 			if i == len(c) {
-				return "", false, &wordError{msg: fmt.Sprintf("bad glob: %q ends in a backslash", c)}
+				return "", false, &WordError{Msg: fmt.Sprintf("bad glob: %q ends in a backslash", c)}
 			}
 			b.WriteByte(c[i])
 		case '*', '?':
@@ -180,7 +181,7 @@ func parseComponent(c string) (literal string, wild bool, err error) {
 
 // classEnd finds the `]` that ends the class which begins at c[i].
 func classEnd(c string, i int) (int, error) {
-	bad := &wordError{msg: fmt.Sprintf("bad glob: the `[` in %q has no end", c), suggestion: "expected [abc], [a-z] or [!a]; write \\[ for the character"}
+	bad := &WordError{Msg: fmt.Sprintf("bad glob: the `[` in %q has no end", c), Suggestion: "expected [abc], [a-z] or [!a]; write \\[ for the character"}
 	j := i + 1
 	if j < len(c) && (c[j] == '!' || c[j] == '^') {
 		j++
@@ -190,7 +191,7 @@ func classEnd(c string, i int) (int, error) {
 		case c[j] == '\\':
 			j++
 		case c[j] == ']' && j == first:
-			return 0, &wordError{msg: fmt.Sprintf("bad glob: an empty class in %q", c), suggestion: "expected [abc], [a-z] or [!a]"}
+			return 0, &WordError{Msg: fmt.Sprintf("bad glob: an empty class in %q", c), Suggestion: "expected [abc], [a-z] or [!a]"}
 		case c[j] == ']':
 			return j, nil
 		}
@@ -227,13 +228,13 @@ func expandBraces(text string) ([]string, error) {
 				}
 				all = append(all, sub...)
 				if len(all)*len(out) > maxAlternatives {
-					return nil, &wordError{msg: fmt.Sprintf("bad glob: more than %d alternatives", maxAlternatives)}
+					return nil, &WordError{Msg: fmt.Sprintf("bad glob: more than %d alternatives", maxAlternatives)}
 				}
 			}
 			out = appendAll(out, all)
 			i = end
 		case '}':
-			return nil, &wordError{msg: fmt.Sprintf("bad glob: a `}` without a `{` in %q", text), suggestion: "write \\} for the character"}
+			return nil, &WordError{Msg: fmt.Sprintf("bad glob: a `}` without a `{` in %q", text), Suggestion: "write \\} for the character"}
 		default:
 			end := i + 1
 			for end < len(text) && !strings.ContainsRune("\\[{}", rune(text[end])) {
@@ -272,7 +273,7 @@ func braceParts(text string, i int) (parts []string, end int, err error) {
 		case '{':
 			depth++
 			if depth > 16 {
-				return nil, 0, &wordError{msg: "bad glob: braces nested too deeply"}
+				return nil, 0, &WordError{Msg: "bad glob: braces nested too deeply"}
 			}
 		case ',':
 			if depth == 1 {
@@ -285,13 +286,13 @@ func braceParts(text string, i int) (parts []string, end int, err error) {
 			}
 		}
 	}
-	return nil, 0, &wordError{msg: fmt.Sprintf("bad glob: the `{` in %q has no end", text), suggestion: "expected {a,b}; write \\{ for the character"}
+	return nil, 0, &WordError{Msg: fmt.Sprintf("bad glob: the `{` in %q has no end", text), Suggestion: "expected {a,b}; write \\{ for the character"}
 }
 
-// matchSegments matches a relative path, component by component. "**" takes any number
+// MatchSegments matches a relative path, component by component. "**" takes any number
 // of components, none included; as last segment at least one ("D/**" is the contents of
 // D). Only the last "**" is ever retried, which is enough because it takes anything.
-func matchSegments(segs []string, rest string) bool {
+func MatchSegments(segs []string, rest string) bool {
 	var starSegs []string
 	starRest, star := "", false
 	for {
@@ -308,8 +309,8 @@ func matchSegments(segs []string, rest string) bool {
 				return true
 			}
 		} else if rest != "" {
-			name, tail := cutComponent(rest)
-			if matchComponent(segs[0], name) {
+			name, tail := CutComponent(rest)
+			if MatchComponent(segs[0], name) {
 				segs, rest = segs[1:], tail
 				continue
 			}
@@ -317,13 +318,13 @@ func matchSegments(segs []string, rest string) bool {
 		if !star || starRest == "" {
 			return false
 		}
-		_, starRest = cutComponent(starRest)
+		_, starRest = CutComponent(starRest)
 		segs, rest = starSegs, starRest
 	}
 }
 
-// cutComponent splits off the first component; slashes after it go too.
-func cutComponent(path string) (name, rest string) {
+// CutComponent splits off the first component; slashes after it go too.
+func CutComponent(path string) (name, rest string) {
 	i := strings.IndexByte(path, '/')
 	if i < 0 {
 		return path, ""
@@ -331,9 +332,9 @@ func cutComponent(path string) (name, rest string) {
 	return path[:i], strings.TrimLeft(path[i:], "/")
 }
 
-// matchComponent matches one name (or one argument of a program): `*` any run of bytes,
+// MatchComponent matches one name (or one argument of a program): `*` any run of bytes,
 // `?` one character, `[...]` a class, `\x` the character x. Dots are not special.
-func matchComponent(pat, name string) bool {
+func MatchComponent(pat, name string) bool {
 	starPat, starName, star := "", "", false
 	for {
 		if pat != "" && pat[0] == '*' {
@@ -420,8 +421,8 @@ func decodeRune(s string) (rune, int) {
 	return r, size
 }
 
-// contains tells whether path is dir or beneath it, by component.
-func contains(dir, path string) bool {
+// Contains tells whether path is dir or beneath it, by component.
+func Contains(dir, path string) bool {
 	if dir == "/" {
 		return strings.HasPrefix(path, "/")
 	}
@@ -437,16 +438,16 @@ func indexOf(list []string, word string) int {
 	return -1
 }
 
-// likely words a suggestion: the nearest known word, else all of them.
-func likely(word string, known []string, all string) string {
-	if near := nearest(word, known); near != "" {
+// Likely words a Suggestion: the Nearest known word, else all of them.
+func Likely(word string, known []string, all string) string {
+	if near := Nearest(word, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "expected " + all
 }
 
-// nearest gives the known word with the least edit distance, if it is near at all.
-func nearest(word string, known []string) string {
+// Nearest gives the known word with the least edit distance, if it is near at all.
+func Nearest(word string, known []string) string {
 	best, bestDistance := "", 1+max(1, len(word)/3)
 	for _, k := range known {
 		if d := editDistance(strings.ToLower(word), k); d < bestDistance {
