@@ -147,6 +147,11 @@ func (l *loop) adopt(tid int) *task {
 // born books the child that a fork, vfork or clone event announces.
 func (l *loop) born(s stopped) {
 	tid, err := eventMessage(s.tid)
+	if t := l.tasks[tid]; err == nil && t != nil {
+		if flags, err := cloneFlags(s.tid); err == nil {
+			l.adopted(s, t, flags)
+		}
+	}
 	if err == nil && l.tasks[tid] == nil {
 		t := &task{tid: tid, slot: -1, proc: &process{pid: tid, undumpable: s.proc.undumpable, fenced: s.proc.fenced, filtered: s.proc.filtered}}
 		flags, err := cloneFlags(s.tid)

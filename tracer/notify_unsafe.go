@@ -136,6 +136,17 @@ func (n *listener) putBack(tid int, g gift) {
 	n.gifts[tid] = g
 }
 
+// restartable tells whether a task has registered for rseq(2), so that the kernel may send it
+// to an abort handler instead of where it was put (PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13).
+func restartable(tid int) bool {
+	var conf struct {
+		at                           uint64
+		size, signature, flags, zero uint32
+	}
+	err := ptraceFill(unix.PTRACE_GET_RSEQ_CONFIGURATION, tid, unsafe.Sizeof(conf), unsafe.Pointer(&conf))
+	return err != nil || conf.at != 0
+}
+
 // give arranges that the next magic call of tid returns a copy of the descriptor.
 func (n *listener) give(tid int, g gift) {
 	n.mu.Lock()

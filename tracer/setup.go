@@ -30,11 +30,12 @@ type setup struct {
 	mask  uint64
 	step  setupStep
 	last  call // to be made again if a stop signal broke it
+	made  bool // last is on its way: what ends next is that call
 	fd    int64
 	base  uint64
 	stub  bool // the steps after the mapping run from the window
 	ran   bool // they have been started
-	wary  bool // the task has filters of its own, which may answer calls in the kernel's place
+	wary  bool // filters of the task may answer calls in the kernel's place, or rseq(2) take it out of the window
 	why   string
 }
 
@@ -69,8 +70,9 @@ func (l *loop) beginSetup(s stopped) {
 		u.mask, err = signalMask(s.tid)
 	}
 	if err == nil {
-		// A forced signal that is blocked would reset the program's handler.
-		err = setSignalMask(s.tid, ^uint64(1<<(unix.SIGTRAP-1)|1<<(unix.SIGSEGV-1)))
+		// No handler may run in between: its calls would be taken for ours. A fault in the
+		// window, which only a memory of others could cause, is then the end of the process.
+		err = setSignalMask(s.tid, ^uint64(0))
 	}
 	if errors.Is(err, unix.ESRCH) {
 		s.lost(err, "set up the window of") // killed meanwhile
@@ -83,7 +85,7 @@ func (l *loop) beginSetup(s stopped) {
 		l.refuseWindow(s, err.Error())
 		return
 	}
-	u.wary = l.ownFilters(s.tid)
+	u.wary = l.ownFilters(s.tid) || restartable(s.tid)
 	sp.state, sp.setter, s.setup = spaceBusy, s.task, u
 	l.aim(sp, u)
 	l.inject(s, call{nr: magicNumber}, true)
@@ -102,8 +104,9 @@ func (l *loop) aim(sp *space, u *setup) {
 // instruction that it has just run.
 func (l *loop) inject(s stopped, c call, pendingCall bool) {
 	u := s.setup
-	u.last = c
+	u.last, u.made = c, pendingCall
 	r := u.saved
+	noTrap(&r)
 	if pendingCall {
 		setPending(&r, &c)
 	} else {
@@ -128,7 +131,9 @@ func (l *loop) setupStop(s stopped, seccomp bool) {
 		return
 	}
 	switch {
-	case seccomp && u.ran && info.Nr == trapNumber:
+	case u.ran && (!seccomp || info.IP < u.base+offSetup || info.IP >= u.base+offTable), !u.ran && info.Op == syscallInfoExit && !u.made:
+		l.disturbed(s)
+	case u.ran && info.Nr == trapNumber:
 		var r registers
 		if err := getRegisters(s.tid, &r); err != nil {
 			s.lost(err, "read registers of")
@@ -138,11 +143,23 @@ func (l *loop) setupStop(s stopped, seccomp bool) {
 			u.why = "a step inside the window failed"
 		}
 		l.endSetup(s, true)
-	case seccomp || info.Op != syscallInfoExit:
-		s.resume(0) // our own call on its way in
-	default:
+	case u.ran:
+		s.resume(0) // our own call on its way in, which the filter asks about
+	case info.Op == syscallInfoExit:
 		l.stepDone(s, int64(info.Nr))
+	case info.Arch != native.Audit || info.Nr != u.last.nr || info.Args != u.last.args:
+		l.disturbed(s)
+	default:
+		u.made = true
+		s.resume(0)
 	}
+}
+
+// disturbed ends a process that made a call of its own where ours was due. Signals are
+// blocked, so code of the program can only have run because of rseq(2), whose abort handler
+// the kernel enters wherever the task returns to.
+func (l *loop) disturbed(s stopped) {
+	l.killBlind(s, "unknown", "", "it made a call of its own while its argument window was set up")
 }
 
 // stepDone takes the result of a step and goes on to the next.
@@ -230,6 +247,7 @@ func (l *loop) runSetupCode(s stopped, protect call) {
 	}
 	u.ran = true
 	r := u.saved
+	noTrap(&r)
 	noCall(&r)
 	setInstruction(&r, u.base+offSetup)
 	if err := setRegisters(s.tid, &r); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // hasStub: syscall destroys rcx and r11 anyway, so code that runs after it can put the
 // other registers back without a stop.
-const hasStub = true
+const hasStub = !withoutStub
 
 // registers are the registers of a stopped task.
 type registers = syscall.PtraceRegs
@@ -55,6 +55,12 @@ func result(r *registers) int64              { return int64(r.Rax) }
 
 // noCall: the task is in no call that could be restarted.
 func noCall(r *registers) { r.Orig_rax = ^uint64(0) }
+
+// noTrap: single-stepping by the program itself would force a signal that is blocked.
+func noTrap(r *registers) {
+	const trapFlag = 1 << 8
+	r.Eflags &^= trapFlag
+}
 
 // emitCode writes the stubs and the set-up code. All of it is position independent.
 func emitCode(mem []byte) {

@@ -74,6 +74,9 @@ func result(r *registers) int64              { return int64(r.Regs[0]) }
 // noCall: the task is in no call that could be restarted.
 func noCall(r *registers) { r.nr, r.newNr = -1, true }
 
+// noTrap: a program cannot single-step itself.
+func noTrap(*registers) {}
+
 func emitCode([]byte) {}
 
 func setupFailed(*registers) bool { return true }

@@ -14,8 +14,9 @@ type space struct {
 	setter *task
 	base   uint64 // where the window lies, when ready
 	win    *window
-	// crowded: other tasks may use the space without our knowing (a task was adopted
-	// before its parent's event): every step of a set-up is then verified.
+	// crowded: other tasks use the space, or may without our knowing (a task was adopted
+	// before its parent's event): every step of a set-up is then verified. It stays so: of a
+	// parent that is killed in its clone(2) the event never comes.
 	crowded bool
 	held    []stopped // siblings that wait in their stop for the set-up
 	tries   int       // failed set-ups in a row
@@ -33,6 +34,7 @@ const (
 func (t *task) enter(sp *space) {
 	t.space = sp
 	sp.tasks++
+	sp.crowded = sp.crowded || sp.tasks > 1
 }
 
 // leave takes a task out of its space, at its exit or exec.
@@ -73,6 +75,17 @@ func (t *task) childSpace(flags uint64) *space {
 		sp.win.refs++
 	}
 	return sp
+}
+
+// adopted notes what an event tells of a child that was seen before it: its memory may be
+// that of its parent, although it is booked as a space of its own.
+func (l *loop) adopted(parent stopped, child *task, flags uint64) {
+	if flags&unix.CLONE_VM != 0 && child.space != parent.space && child.space != nil {
+		child.space.crowded, parent.space.crowded = true, true
+	}
+	if flags&unix.CLONE_FS != 0 && child.proc != parent.proc {
+		child.proc.sharesFS, parent.proc.sharesFS = true, true
+	}
 }
 
 // releaseHeld looks again at the calls that waited.

@@ -125,14 +125,15 @@ func build(t testing.TB, name string, make func(out string) *exec.Cmd) string {
 	return b.path
 }
 
-// Binary is the path of the ptguard under test.
+// Binary is the path of the ptguard under test: PTGUARD_TEST_BINARY, else one that is built
+// with the build tags in PTGUARD_TEST_TAGS (CONTRIBUTING.md lists those that there are).
 func Binary(t testing.TB) string {
 	t.Helper()
 	if p := os.Getenv("PTGUARD_TEST_BINARY"); p != "" {
 		return p
 	}
 	return build(t, "ptguard", func(out string) *exec.Cmd {
-		cmd := exec.Command("go", "build", "-o", out, "./cmd/ptguard")
+		cmd := exec.Command("go", "build", "-tags", os.Getenv("PTGUARD_TEST_TAGS"), "-o", out, "./cmd/ptguard")
 		cmd.Dir = ModuleRoot()
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released: static
 		return cmd

@@ -83,6 +83,9 @@ func (e *NotSupportedError) Unwrap() error {
 // is a *NotSupportedError; any other error means that somebody refused the question, as
 // the seccomp profile of a container does.
 func ABI() (int, error) {
+	if absent {
+		return 0, &NotSupportedError{Feature: "landlock", Since: "5.13", Errno: unix.ENOSYS}
+	}
 	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	switch errno {
 	case 0:

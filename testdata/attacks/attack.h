@@ -16,9 +16,9 @@
 // denied/sock hands out a descriptor of denied/file.
 //
 // Environment: ATTACK_OK and ATTACK_BAD are ports on 127.0.0.1 with a TCP listener and a UDP
-// echo each, of which only the first is allowed. ATTACK_SECONDS and ATTACK_WINS end a race.
-// ATTACK_WORK and ATTACK_OUTSIDE are absolute names, ATTACK_RUNNER is a process outside the
-// tree (same user).
+// echo each, of which only the first is allowed. ATTACK_SECONDS, ATTACK_WINS and ATTACK_TRIES
+// end a race, whichever comes first. ATTACK_WORK and ATTACK_OUTSIDE are absolute names,
+// ATTACK_RUNNER is a process outside the tree (same user).
 #ifndef ATTACK_H
 #define ATTACK_H
 #ifndef _GNU_SOURCE
@@ -145,13 +145,16 @@ MAYBE double seconds(void)
 MAYBE int race_more(void)
 {
 	static double end;
-	static long enough;
+	static long enough, most;
 	if (end == 0) {
 		end = seconds() + number("ATTACK_SECONDS", 1);
 		enough = number("ATTACK_WINS", 1 << 30);
+		most = number("ATTACK_TRIES", 1 << 30);
 	}
+	if (race_tries >= most || seconds() >= end || __atomic_load_n(&race_wins, __ATOMIC_RELAXED) >= enough)
+		return 0;
 	race_tries++;
-	return seconds() < end && __atomic_load_n(&race_wins, __ATOMIC_RELAXED) < enough;
+	return 1;
 }
 
 MAYBE void race_won(int won)
