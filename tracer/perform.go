@@ -103,7 +103,11 @@ func mayWalk(s stopped, j *judgement, start int) error {
 	} else if o.NoFollow {
 		flags |= unix.O_NOFOLLOW
 	}
-	fd, err := unix.Openat2(start, path, &unix.OpenHow{Flags: flags, Resolve: o.How &^ resolveCached})
+	how := unix.OpenHow{Flags: flags, Resolve: o.How &^ resolveCached}
+	fd, err := unix.Openat2(start, path, &how)
+	for tries := 0; errors.Is(err, unix.EAGAIN) && tries < 100; tries++ { // a ".." while somebody renamed
+		fd, err = unix.Openat2(start, path, &how)
+	}
 	if err != nil {
 		return unix.EACCES
 	}

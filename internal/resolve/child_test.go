@@ -136,7 +136,11 @@ func perform(r request) answer {
 	case "openat2":
 		var fd int
 		r.How.Flags |= unix.O_CLOEXEC
-		if fd, err = unix.Openat2(r.Dirfd, r.Path, &r.How); err == nil {
+		fd, err = unix.Openat2(r.Dirfd, r.Path, &r.How)
+		for err == unix.EAGAIN { // a ".." while somebody on the machine renamed: ask again (openat2(2))
+			fd, err = unix.Openat2(r.Dirfd, r.Path, &r.How)
+		}
+		if err == nil {
 			look(fd)
 			unix.Close(fd)
 		}
