@@ -35,7 +35,7 @@ type Object struct {
 	// Mode is the mode argument of an open, How the RESOLVE_* flags of openat2(2).
 	Mode, How uint64
 	// PID: the process argument: PID, SignalPID (0 own group, -1 all, -N a group), ThreadID,
-	// or, for PIDFD, the descriptor.
+	// GroupID, UserID, or, for PIDFD, the descriptor.
 	PID int32
 	// Opens: open(2) and kin. NoReplace: RENAME_NOREPLACE.
 	Opens, NoReplace bool
@@ -127,7 +127,8 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 	case SignalPID, ThreadID, PIDFD:
 		c.process(arg.Kind, arg.Access, int32(word))
 	case PrioWhich:
-		c.priority(uint32(word), int32(c.Args[i+1]), arg.Access)
+		return c.priority(uint32(word), int32(c.Args[i+1]), arg.Access)
+	case GroupID, UserID: // of no argument
 	case OwnerArg:
 		return c.owner(uint32(c.Args[i-1]), word, arg.Access, m)
 	case OwnerPtr:
@@ -333,24 +334,26 @@ func (c *Call) process(kind Kind, access Access, pid int32) {
 	c.Objects = append(c.Objects, Object{Kind: kind, Access: access, PID: pid})
 }
 
-// priority reads setpriority(2)'s and ioprio_set(2)'s pair: for a process 0 is the caller;
-// a group or a user is more than the tree unless every member is ours, so it is judged
-// like a signal to it.
-func (c *Call) priority(which uint32, id int32, access Access) {
+// priority reads setpriority(2)'s and ioprio_set(2)'s pair: a process, of which 0 is the
+// caller, a process group, or all processes of a user.
+func (c *Call) priority(which uint32, id int32, access Access) error {
 	first := uint32(unix.PRIO_PROCESS)
 	if c.Row.Name == "ioprio_set" {
 		first = ioprioProcess
 	}
-	switch which {
-	case first:
+	switch which - first {
+	case 0:
 		if id != 0 {
 			c.process(PID, access, id)
 		}
-	case first + 1: // a process group; 0 is the own one
-		c.process(SignalPID, access, -id)
-	default: // all processes of a user
-		c.process(SignalPID, access, -1)
+	case 1:
+		c.process(GroupID, access, id)
+	case 2:
+		c.process(UserID, access, id)
+	default:
+		return invalid("neither process, group nor user")
 	}
+	return nil
 }
 
 // ownerGroup is F_OWNER_PGRP of asm-generic/fcntl.h.

@@ -21,7 +21,7 @@ func (p pages) ReadMem(buf []byte, addr uint64) (int, error) {
 	page, off := addr/pageSize, addr%pageSize
 	mem := p[page]
 	if mem == nil {
-		return 0, syscall.EFAULT
+		return 0, ErrUnmapped
 	}
 	return copy(buf, mem[off:]), nil
 }
@@ -101,7 +101,7 @@ func TestPathAtPageEnd(t *testing.T) {
 	}
 	p.put(base+pageSize-3, []byte("abc")) // no NUL before the hole
 	_, err = decodeCall(t, p, "unlink", base+pageSize-3)
-	wantFault(t, err, syscall.EFAULT, false)
+	wantFault(t, err, syscall.EFAULT, true)
 }
 
 // PATH_MAX is 4096 bytes with the NUL (limits.h, path_resolution(7)).
@@ -121,6 +121,21 @@ func TestPathLength(t *testing.T) {
 func TestNullPathIsPlainFault(t *testing.T) {
 	_, err := decodeCall(t, pages{}, "openat", 0, 0, 0)
 	wantFault(t, err, syscall.EFAULT, true)
+}
+
+// closedMemory is memory that is there, but not for ptguard.
+type closedMemory struct{}
+
+func (closedMemory) ReadMem([]byte, uint64) (int, error) { return 0, syscall.EPERM }
+
+// Where nothing is mapped the kernel is certain to fault, too; where ptguard may be the only
+// one that cannot read, its refusal has to be told.
+func TestOnlyUnmappedIsPlain(t *testing.T) {
+	_, err := decodeCall(t, pages{}, "unlink", base)
+	wantFault(t, err, syscall.EFAULT, true)
+	var c Call
+	err = Decode(&c, rowNamed(t, "unlink"), [6]uint64{base}, closedMemory{}, true)
+	wantFault(t, err, syscall.EFAULT, false)
 }
 
 func wantFault(t *testing.T, err error, errno syscall.Errno, plain bool) {

@@ -13,16 +13,20 @@ import (
 // Memory is all that decoding may ask of the tracee.
 type Memory interface {
 	// ReadMem reads into buf from the tracee's address addr. It may be short where the
-	// mapping ends; n is 0 only with an error.
+	// mapping ends; n is 0 only with an error, which is ErrUnmapped where the kernel's own
+	// copy for the task would fault, too.
 	ReadMem(buf []byte, addr uint64) (n int, err error)
 }
+
+// ErrUnmapped says that nothing can be read at an address, by nobody.
+var ErrUnmapped = errors.New("nothing is mapped there")
 
 // Fault says that an argument does not decode. The caller refuses the call with Errno,
 // which is what the kernel itself would answer if it met the same words.
 type Fault struct {
 	Errno syscall.Errno
 	// Plain: the kernel is certain to answer the same, so this is no refusal of ours (a
-	// NULL pointer, a path without end). Else ptguard alone may be blind here.
+	// pointer to nothing, a path without end). Else ptguard alone may be blind here.
 	Plain bool
 	What  string
 }
@@ -37,8 +41,8 @@ const (
 	pathMax  = 4096 // PATH_MAX, with the NUL
 )
 
-func unreadable(what string, addr uint64) error {
-	return &Fault{Errno: syscall.EFAULT, Plain: addr < pageSize, What: "read " + what}
+func unreadable(what string, err error) error {
+	return &Fault{Errno: syscall.EFAULT, Plain: errors.Is(err, ErrUnmapped), What: "read " + what}
 }
 
 // readString reads a NUL-terminated string of at most limit bytes with the NUL. It reads
@@ -52,7 +56,7 @@ func readString(m Memory, buf []byte, addr uint64, limit int, what string) (stri
 		want := min(len(buf)-n, pageSize-int((addr+uint64(n))%pageSize))
 		got, err := m.ReadMem(buf[n:n+want], addr+uint64(n))
 		if err != nil || got == 0 {
-			return "", unreadable(what, addr)
+			return "", unreadable(what, err)
 		}
 		if end := bytes.IndexByte(buf[n:n+got], 0); end >= 0 {
 			return string(buf[:n+end]), nil
@@ -67,7 +71,7 @@ func readFull(m Memory, buf []byte, addr uint64, what string) error {
 	for n := 0; n < len(buf); {
 		got, err := m.ReadMem(buf[n:], addr+uint64(n))
 		if err != nil || got == 0 {
-			return unreadable(what, addr)
+			return unreadable(what, err)
 		}
 		n += got
 	}

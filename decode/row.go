@@ -40,6 +40,8 @@ const (
 	Timex                   // struct timex *: a modes field other than 0 sets the clock
 	XattrName               // name of an extended attribute that is read: user.* is content, the rest describes
 	ListFD                  // descriptor of a directory whose listing is filtered
+	GroupID                 // of an Object only: a process group, 0 the own one (PrioWhich)
+	UserID                  // of an Object only: the processes of a user, 0 the own one (PrioWhich)
 )
 
 // Arg is one argument of a Row.

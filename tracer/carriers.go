@@ -37,6 +37,8 @@ var carry = map[string]func(*loop, stopped){
 
 	"fcntl": (*loop).carryOwner,
 
+	"setpriority": (*loop).carryPriority, "ioprio_set": (*loop).carryPriority,
+
 	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
 	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,
 }

@@ -265,6 +265,11 @@ func (l *loop) decide(s stopped, r *rules.Request) rules.Decision {
 // an act that fails on its names anyway.
 func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 	l.judged = l.judged[:0]
+	if l.call.Row.Special == decode.Signal {
+		if errno := l.signalErrno(s); errno != 0 {
+			return errno, nil
+		}
+	}
 	for i := range l.call.Objects {
 		o := &l.call.Objects[i]
 		l.judged = append(l.judged, judgement{object: o, request: rules.Request{Access: o.Access}})
@@ -279,6 +284,8 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 			bare, err = l.examineAddr(s, j)
 		case decode.PID, decode.ThreadID, decode.SignalPID, decode.PIDFD:
 			bare, err = l.examineProcess(s, j)
+		case decode.GroupID, decode.UserID:
+			bare, err = l.examineMany(s, j)
 		case decode.SocketFD:
 			err = l.examineListen(s, j)
 		case decode.ListFD:

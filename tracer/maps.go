@@ -40,3 +40,13 @@ func readMaps(tid int) ([]mapping, error) {
 	}
 	return out, nil
 }
+
+// behind tells whether addr lies in pages that the mapped file does not reach to.
+func (m *mapping) behind(addr uint64) bool {
+	var st unix.Stat_t
+	if m.ino == 0 || unix.Lstat(m.path, &st) != nil || st.Ino != m.ino || st.Dev != m.dev || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return false
+	}
+	pages := (uint64(st.Size) + pageSize - 1) &^ (pageSize - 1)
+	return m.offset+(addr-m.start) >= pages
+}

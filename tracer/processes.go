@@ -50,20 +50,18 @@ func (l *loop) examineProcess(s stopped, j *judgement) (syscall.Errno, error) {
 	if f.Owner = l.owner(pid); f.Owner == rules.OwnerOutsider && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 		return unix.ESRCH, nil
 	}
-	return 0, nil
+	return l.signalAt(f), nil
 }
 
-// examineGroupOf is for a signal to the whole group of a process, without Landlock to keep it
-// inside: every member has to be ours.
-func (l *loop) examineGroupOf(s stopped, pid int, f *rules.File) (syscall.Errno, error) {
-	group, err := unix.Getpgid(pid)
-	if err != nil {
-		return unix.ESRCH, nil
-	}
+// examineGroupOf is for a signal to the group whose number a process has, without Landlock to
+// keep it inside: every member has to be ours.
+func (l *loop) examineGroupOf(s stopped, group int, f *rules.File) (syscall.Errno, error) {
 	f.Path = "process group " + strconv.Itoa(group)
-	_, others, err := l.members(s, -group)
+	ours, others, err := l.members(s, -group)
 	if f.Owner = rules.OwnerTree; others > 0 {
 		f.Owner = rules.OwnerOutsider
+	} else if ours == 0 {
+		return unix.ESRCH, err
 	}
 	return 0, err
 }
@@ -87,7 +85,15 @@ func (l *loop) examineGroup(s stopped, pid int, f *rules.File) (syscall.Errno, e
 	default:
 		f.Owner = rules.OwnerOutsider
 	}
-	return 0, nil
+	return l.signalAt(f), nil
+}
+
+// signalAt: of a signal to somebody who is there the number is looked at before the right.
+func (l *loop) signalAt(f *rules.File) syscall.Errno {
+	if l.call.Row.Special == decode.Signal && f.Owner != rules.OwnerTree && !validSignal(l.signalNumber()) {
+		return unix.EINVAL
+	}
+	return 0
 }
 
 // staysInside tells whether the call at hand reaches the tree's members of a group alone.
@@ -171,6 +177,10 @@ func (l *loop) deliver(s stopped) {
 
 // pidOfPidfd reads the process behind a descriptor of pidfd_open(2) from its fdinfo.
 func pidOfPidfd(tid, fd int) (int, syscall.Errno) {
+	const selfThread, selfGroup = -10000, -10001 // PIDFD_SELF_* of linux/fcntl.h, Linux 6.14
+	if fd == selfThread || fd == selfGroup {
+		return tid, 0
+	}
 	text, err := os.ReadFile(procPath(tid, "fdinfo/"+strconv.Itoa(fd)))
 	if err != nil {
 		return 0, unix.EBADF

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+	"ptguard/decode"
 )
 
 // traceOptions: die with the tracer, follow every child, stop at exec and where the filter
@@ -136,25 +137,50 @@ func (m memory) ReadMem(buf []byte, addr uint64) (int, error) {
 	if errno == 0 && n > 0 {
 		return int(n), nil
 	}
-	if addr>>63 != 0 || closed(m.tid, addr) {
-		return 0, unix.EFAULT // pread takes no negative offset, and reads PROT_NONE as well
+	if addr>>63 != 0 { // not the task's half of the address space
+		return 0, decode.ErrUnmapped
 	}
-	return readProcMem(m.tid, buf, int64(addr))
+	where := placeOf(m.tid, addr)
+	switch where {
+	case placeUnknown:
+		return 0, unix.EFAULT
+	case placeClosed:
+		return 0, decode.ErrUnmapped // while /proc/TID/mem reads PROT_NONE as well
+	case placeMapped, placeNone:
+	}
+	// Below a stack, this makes it grow, as the kernel's copy does.
+	got, err := readProcMem(m.tid, buf, int64(addr))
+	if err != nil && where == placeNone {
+		err = decode.ErrUnmapped
+	}
+	return got, err
 }
 
-// closed tells whether addr lies in no mapping or in one that nobody may touch: there the
-// kernel's own copy for the task faults, while /proc/TID/mem reads a PROT_NONE page.
-func closed(tid int, addr uint64) bool {
+// place is what lies at an address of a task.
+type place uint8
+
+const (
+	placeUnknown place = iota
+	placeMapped
+	placeClosed // PROT_NONE, or behind the end of a file: the kernel's own copy for the task faults
+	placeNone
+)
+
+// placeOf looks an address up in the mappings of a task.
+func placeOf(tid int, addr uint64) place {
 	maps, err := readMaps(tid)
-	if err != nil {
-		return true
+	if err != nil || len(maps) == 0 {
+		return placeUnknown
 	}
 	for i := range maps {
 		if m := &maps[i]; addr >= m.start && addr < m.end {
-			return strings.HasPrefix(m.perms, "---")
+			if strings.HasPrefix(m.perms, "---") || m.behind(addr) {
+				return placeClosed
+			}
+			return placeMapped
 		}
 	}
-	return true
+	return placeNone
 }
 
 func readProcMem(tid int, buf []byte, addr int64) (int, error) {

@@ -142,6 +142,12 @@ func TestErrno(t *testing.T) {
 						}
 					}
 					wrong.report(t)
+					// A pointer to nothing is the program's mistake, and no refusal.
+					for _, d := range b.Denials(t) {
+						if d.Rule == "guard unreadable" {
+							t.Errorf("%s of %q: %s", d.Syscall, d.Path, d.Reason)
+						}
+					}
 					if len(r.OwnStderr()) > 0 {
 						t.Errorf("stderr: %s", r.OwnStderr())
 					}

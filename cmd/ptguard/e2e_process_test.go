@@ -205,3 +205,75 @@ func TestSignalEverybody(t *testing.T) {
 		t.Error("kill -1 reached a process outside")
 	}
 }
+
+// notLeader runs a command in the group of somebody else, as it is under ptguard.
+var notLeader = []string{"sh", "-c", `"$@"; exit $?`, "sh"}
+
+// TestSignalWords: signals that fail on their words, in the kernel's order of checks.
+func TestSignalWords(t *testing.T) {
+	t.Parallel()
+	act := ktest.Tracee(t, "signalwords")
+	other := newOther(t)
+	ktest.Same(t, ktest.Case{Argv: []string{act, other.pid()}, Wrap: notLeader, Stdout: "sigqueue gone 65 0: EPERM\n"})
+	if !other.alive(0) {
+		t.Error("a signal whose number is none has killed")
+	}
+}
+
+// TestGroupPriority: the priority of a group, or of a user's processes, is that of the members
+// inside the tree; a member outside keeps its own.
+func TestGroupPriority(t *testing.T) {
+	t.Parallel()
+	// outer is an outsider in the very group of the tree, and of the same user.
+	const outer = `
+import os, subprocess, sys
+r = subprocess.run(sys.argv[1:])
+print("outside", os.getpriority(os.PRIO_PROCESS, 0), "status", r.returncode)
+`
+	const inner = `
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+IOPRIO_SET, IOPRIO_GET = {"x86_64": (251, 252)}.get(os.uname().machine, (30, 31))
+asked, hold = os.pipe(), os.pipe()
+def nice(): return os.getpriority(os.PRIO_PROCESS, 0)
+def io(): return libc.syscall(IOPRIO_GET, 1, 0) >> 13
+def ask(f, *a):
+    try: f(*a); return "ok"
+    except OSError as e: return os.strerror(e.errno)
+child = os.fork()
+if child == 0:
+    # A thread of its own, for the call is to reach each.
+    def tell(): os.read(hold[0], 1); os.write(asked[1], b"%d %d;" % (os.getpriority(os.PRIO_PROCESS, threading.get_native_id()), io()))
+    t = threading.Thread(target=tell); t.start(); os.write(asked[1], b"+"); tell(); t.join(); os._exit(0)
+os.read(asked[0], 1)
+print("group", ask(os.setpriority, os.PRIO_PGRP, int(sys.argv[1]) and os.getpgrp(), 5), nice())
+print("lower", ask(os.setpriority, os.PRIO_PGRP, 0, 4) if os.geteuid() else "Permission denied")
+print("group io", libc.syscall(IOPRIO_SET, 2, 0, 3 << 13), io())
+os.write(hold[1], b"xx"); os.waitpid(child, 0)
+print("child", os.read(asked[0], 100).decode())
+if sys.argv[2] == "user":
+    print("user", ask(os.setpriority, os.PRIO_USER, 0, 7), nice(), ask(os.setpriority, os.PRIO_USER, os.getuid(), 8), nice())
+print("absent", ask(os.setpriority, os.PRIO_PGRP, 4194303, 5), ask(os.setpriority, os.PRIO_USER, 3987654, 5))
+sys.stdout.flush()
+`
+	const want = "group ok 5\nlower Permission denied\ngroup io 0 3\nchild 5 3;5 3;\n"
+	for _, id := range []string{"0", "1"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, nil)
+			// Every process of a user is more than this test may change.
+			bare := b.Bare(t, "python3", "-c", outer, "python3", "-c", inner, id, "-")
+			if bare.Stdout != want+"absent No such process No such process\noutside 5 status 0\n" {
+				t.Fatalf("bare: %v", bare)
+			}
+			b.Reset(t)
+			r := b.Bare(t, append([]string{"python3", "-c", outer}, b.Guarded(t, nil, "python3", "-c", inner, id, "user")...)...)
+			if r.Stdout != want+"user ok 7 ok 8\nabsent No such process No such process\noutside 0 status 0\n" || r.Stderr != "" {
+				t.Errorf("guarded: %v", r)
+			}
+			if d := b.Denials(t); len(d) > 0 {
+				t.Errorf("denials: %+v", d)
+			}
+		})
+	}
+}

@@ -127,6 +127,9 @@ func judgedRow(row *decode.Row) eventRow {
 	case row.Special == decode.Signal:
 		e.Notes = append(e.Notes, "a group or -1 reaches the members inside the tree only")
 	}
+	if row.Name == "setpriority" || row.Name == "ioprio_set" {
+		e.Notes = append(e.Notes, "of a group or user the members inside the tree are changed")
+	}
 	for i, arg := range row.Args {
 		if o, ok := objectOf(row, i); ok {
 			e.Objects = append(e.Objects, o)
