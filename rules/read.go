@@ -48,6 +48,9 @@ func (r reader) policy(root ast.Node) error {
 	err := r.mapping(root, "", []key{
 		{"ptguard", func(n ast.Node) error {
 			version = true
+			if d, ok := n.(*policytext.Shape); ok {
+				return d.Note(map[string]any{"const": 1})
+			}
 			if i, ok := n.(*ast.IntegerNode); !ok || i.GetToken().Value != "1" {
 				return r.fail(n, "ptguard: %s is not a format this version reads: want 1", show(n))
 			}
@@ -110,6 +113,9 @@ func (r reader) policy(root ast.Node) error {
 
 func (r reader) word(into *stated, what string, known ...string) func(ast.Node) error {
 	return func(n ast.Node) error {
+		if d, ok := n.(*policytext.Shape); ok {
+			return d.Words(known)
+		}
 		text, err := r.text(n)
 		if err != nil {
 			return err
@@ -169,9 +175,7 @@ func (r reader) add(sp spec, text string, at place) error {
 // files reads files.read, write, deny and hide.
 func (r reader) files(kind specKind) func(ast.Node) error {
 	return r.list("paths", func(n ast.Node) error {
-		switch n.(type) {
-		case *ast.MappingNode, *ast.MappingValueNode:
-		default:
+		if !policytext.IsMapping(n) {
 			return r.path(n, func(text string, at place) error { return r.add(spec{kind: kind}, text, at) })
 		}
 		sp, where := spec{kind: kind}, specVerbs[kind]
@@ -188,6 +192,9 @@ func (r reader) files(kind specKind) func(ast.Node) error {
 		}
 		if err := r.mapping(n, where, keys); err != nil {
 			return err
+		}
+		if d, ok := n.(*policytext.Shape); ok {
+			return errors.Join(r.paths(path, nil), r.paths(object, nil), d.OneOf("path", "file"))
 		}
 		if (path == nil) == (object == nil) {
 			return r.fail(n, "a rule of %s names one of path: (it and all beneath) and file: (that one object)", where)
@@ -224,6 +231,9 @@ func (r reader) why(sp *spec) []key {
 
 func (r reader) access(into *decode.Access) func(ast.Node) error {
 	return func(n ast.Node) error {
+		if d, ok := n.(*policytext.Shape); ok {
+			return d.Words(decode.AllFile.Names())
+		}
 		text, err := r.text(n)
 		if err != nil {
 			return err
@@ -256,9 +266,7 @@ var plainName = regexp.MustCompile(`^[^/@~.*$\s][^/$\s]*$`)
 // program reads one entry of exec.allow or exec.deny.
 func (r reader) program(kind specKind) func(ast.Node) error {
 	return func(n ast.Node) error {
-		switch n.(type) {
-		case *ast.MappingNode, *ast.MappingValueNode:
-		default:
+		if !policytext.IsMapping(n) {
 			return r.path(n, func(text string, at place) error {
 				sp, err := parseProgram(kind, text, false)
 				if err != nil {
@@ -292,6 +300,9 @@ func (r reader) program(kind specKind) func(ast.Node) error {
 		}
 		if err := r.mapping(n, specVerbs[kind], keys); err != nil {
 			return err
+		}
+		if d, ok := n.(*policytext.Shape); ok {
+			return errors.Join(r.path(program, nil), d.OneOf("program"))
 		}
 		if program == nil {
 			return r.fail(n, "a rule of %s names its program:", specVerbs[kind])
@@ -344,15 +355,16 @@ func (r reader) net(kind specKind) func(ast.Node) error {
 	list := r.list("addresses", func(n ast.Node) error {
 		sp := spec{kind: kind}
 		add := func(text string, at place) error { return r.addAddress(sp, text, at) }
-		switch n.(type) {
-		case *ast.MappingNode, *ast.MappingValueNode:
-		default:
+		if !policytext.IsMapping(n) {
 			return r.path(n, add)
 		}
 		var to ast.Node
 		keys := append([]key{{"address", func(n ast.Node) error { to = n; return nil }}}, r.why(&sp)...)
 		if err := r.mapping(n, specVerbs[kind], keys); err != nil {
 			return err
+		}
+		if d, ok := n.(*policytext.Shape); ok {
+			return errors.Join(r.paths(to, nil), d.OneOf("address"))
 		}
 		if to == nil {
 			return r.fail(n, "a rule of %s names its address:", specVerbs[kind])
@@ -424,6 +436,8 @@ func (r reader) variable(into *[]stated) func(ast.Node) error {
 func (r reader) variables(n ast.Node) error {
 	var values []*ast.MappingValueNode
 	switch n := n.(type) {
+	case *policytext.Shape:
+		return n.Note(map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}})
 	case *ast.MappingNode:
 		values = n.Values
 	case *ast.MappingValueNode:

@@ -58,6 +58,8 @@ func usageError(err error, args []string) error {
 		text = "check: which policy? usage: ptguard check [--work DIR] POLICY…"
 	case command == "dump" && strings.HasPrefix(text, "expected \"<"):
 		text = "dump: which trace? usage: ptguard dump [flags] FILE"
+	case command == "schema" && strings.Contains(text, "<of>"):
+		text = "schema: of what? usage: ptguard schema policy|record"
 	case command == "" && !strings.HasPrefix(args[0], "-"):
 		text = "unknown command " + record.Escape(args[0])
 		if word := nearest(args[0], commandNames()); word != "" {

@@ -20,6 +20,8 @@ func TestUsageError(t *testing.T) {
 		{"make test", "unknown command make; to guard a program: ptguard run -- make", "see ptguard --help"},
 		{"dump", "dump: which trace?", "see ptguard dump --help"},
 		{"check", "check: which policy?", "see ptguard check --help"},
+		{"schema", "schema: of what?", "see ptguard schema --help"},
+		{"schema polcy", "schema: of what?", "see ptguard schema --help"},
 		{"dump --frob x", "unknown flag --frob", "see ptguard dump --help"},
 		{"run --timeout 1 x", "--timeout 1: a time has its unit, such as 30s, 5m or 1h30m", "see ptguard run --help"},
 		{"run --timeout soon x", "--timeout soon: a time has its unit", "see ptguard run --help"},

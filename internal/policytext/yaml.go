@@ -195,6 +195,8 @@ func NodePlace(n ast.Node) Place {
 func (r Reader) Mapping(n ast.Node, where string, keys []Key) error {
 	var values []*ast.MappingValueNode
 	switch n := n.(type) {
+	case *Shape:
+		return n.object(keys)
 	case *ast.MappingNode:
 		values = n.Values
 	case *ast.MappingValueNode:
@@ -285,6 +287,9 @@ func Show(n ast.Node) string {
 // List reads a list and hands each element to item.
 func (r Reader) List(of string, item func(ast.Node) error) func(ast.Node) error {
 	return func(n ast.Node) error {
+		if d, ok := n.(*Shape); ok {
+			return d.list(item)
+		}
 		seq, ok := n.(*ast.SequenceNode)
 		if !ok {
 			return r.Fail(n, "%s where a list of %s is wanted: write [ … ]", Show(n), of)
@@ -302,6 +307,8 @@ func (r Reader) List(of string, item func(ast.Node) error) func(ast.Node) error 
 // different things to different readers.
 func (r Reader) Text(n ast.Node) (string, error) {
 	switch n := n.(type) {
+	case *Shape:
+		return "", n.Note(map[string]any{"type": "string"})
 	case *ast.StringNode:
 		return n.Value, nil
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
@@ -312,6 +319,9 @@ func (r Reader) Text(n ast.Node) (string, error) {
 
 // Path reads a path or address; a bare ~ is null to YAML and home to us.
 func (r Reader) Path(n ast.Node, take func(string, Place) error) error {
+	if d, ok := n.(*Shape); ok {
+		return d.path()
+	}
 	if null, ok := n.(*ast.NullNode); ok && null.GetToken().Value == "~" {
 		return take("~", NodePlace(n))
 	}
@@ -324,6 +334,9 @@ func (r Reader) Path(n ast.Node, take func(string, Place) error) error {
 
 // Paths is Path for one or a list of them.
 func (r Reader) Paths(n ast.Node, take func(string, Place) error) error {
+	if d, ok := n.(*Shape); ok {
+		return d.paths()
+	}
 	if _, ok := n.(*ast.SequenceNode); ok {
 		return r.List("paths", func(n ast.Node) error { return r.Path(n, take) })(n)
 	}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Kinds are all kinds of record, Verdicts all verdicts.
+var (
+	Kinds    = []Kind{KindStart, KindDenial, KindDecision, KindGrant, KindSeal, KindExec, KindExit, KindWarning, KindEnd}
+	Verdicts = []string{"allow", "deny", "hide", "ask-allow", "ask-deny", "kill"}
+)
+
+// Schema is the JSON Schema (draft 2020-12) of one line of a trace, made from Record. Fields
+// that it does not name are allowed: a later ptguard adds some without changing v.
+func Schema() ([]byte, error) {
+	out, err := schemaOf(reflect.TypeFor[Record](), "")
+	if err != nil {
+		return nil, err
+	}
+	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	out["title"] = fmt.Sprintf("ptguard record, version %d: one line of a trace", Version)
+	text, err := json.MarshalIndent(out, "", "  ")
+	return append(text, '\n'), err
+}
+
+func schemaOf(t reflect.Type, name string) (map[string]any, error) {
+	out := map[string]any{}
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		out["type"], out["format"] = "string", "date-time"
+	case t.Kind() == reflect.Pointer:
+		return schemaOf(t.Elem(), name)
+	case t.Kind() == reflect.Struct:
+		properties, required := map[string]any{}, []string{}
+		for f := range t.Fields() {
+			key, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if key == "" || key == "-" {
+				return nil, fmt.Errorf("schema: %s.%s has no JSON name", t.Name(), f.Name)
+			}
+			full := strings.TrimPrefix(name+"."+key, ".")
+			p, err := schemaOf(f.Type, full)
+			if err != nil {
+				return nil, err
+			}
+			properties[key] = p
+			if !strings.Contains(opts, "omitempty") {
+				required = append(required, key)
+			}
+		}
+		out["type"], out["properties"], out["required"] = "object", properties, required
+	case t.Kind() == reflect.Slice, t.Kind() == reflect.Map:
+		e, err := schemaOf(t.Elem(), name+"[]")
+		if err != nil {
+			return nil, err
+		}
+		if t.Kind() == reflect.Slice {
+			out["type"], out["items"] = "array", e
+		} else {
+			out["type"], out["additionalProperties"] = "object", e
+		}
+	case t.Kind() == reflect.String:
+		out["type"] = "string"
+	case t.Kind() == reflect.Bool:
+		out["type"] = "boolean"
+	case t.Kind() == reflect.Uint64:
+		out["type"], out["minimum"] = "integer", 0
+	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
+		out["type"] = "integer"
+	default:
+		return nil, fmt.Errorf("schema: %s is of type %v, which has no words here", name, t)
+	}
+	switch name {
+	case "v":
+		out["const"] = Version
+	case "kind":
+		out["enum"] = Kinds
+	case "verdict":
+		out["enum"] = Verdicts
+	case "access[]":
+		out["enum"] = accessWords
+	}
+	if text := fieldWords[name]; text != "" {
+		out["description"] = text
+	}
+	return out, nil
+}
+
+// accessWords are those of package decode, which this package does not know;
+// TestSchemaOfTraces of cmd/ptguard compares them.
+var accessWords = []string{
+	"look", "list", "read", "write", "create", "remove", "attr", "exec", "map",
+	"connect", "bind", "reach",
+}
+
+// fieldWords say what a field is. TestSchemaDescribes finds the one that has no words.
+var fieldWords = map[string]string{
+	"v": "Version of this schema.", "run": "Id of the run; a file may hold several.", "seq": "Number within the run, from 1; a gap is a record that was lost.",
+	"time": "RFC 3339 with nanoseconds, UTC.", "kind": "What the record tells.",
+	"event": "PEP 578 audit event, where CPython has one.", "syscall": "The system call's name.",
+	"pid": "Process.", "tid": "Thread.", "ppid": "Parent process.", "exe": "The executed file.", "comm": "The thread's name, which the program chooses.", "argv": "Arguments, secrets masked.",
+	"scope": "user, api or none.",
+	"path":  `The name as given; bytes that are not UTF-8 or not visible as \xNN, a backslash as \\.`, "resolved": "The canonical path of the object that the kernel would touch.",
+	"access": "What the act needs.", "flags": "Flags of the call, by name.",
+	"addr": "IP address, path of a unix socket, or @NAME.", "port": "Port.", "family": "Address family.",
+	"verdict": "The answer.", "errno": "What a refused call returned.",
+	"rule": "What decided: FILE:LINE:COLUMN, or the built-in's name.", "layer": "Where that rule is from.",
+	"reason": "Why, in one sentence.", "hint": "What to do.", "fix": "The smallest flag or policy line that would allow it.",
+	"count": "How many further refusals of this kind the record stands for; absent where it tells of one.", "took_us": "Microseconds that the decision took.", "stops": "Stops that the call took.",
+	"start": "Of the first record of a run.", "end": "Of the last record of a run.",
+
+	"start.version": "ptguard's version.", "start.policy_digest": "Digest of all rules in force.", "start.seal_digests": "Digests of the seal files.", "start.tier": "The protection that is active.",
+	"start.kernel": "Kernel release.", "start.command": "The command line, secrets masked.", "start.work": "The work folder.", "start.mode": "strict, permissive or open.", "start.lifted": "Preset denies that a file or flag lifted.",
+	"end.status": "Exit status of the program.", "end.signal": "The signal it died of.", "end.stops": "Stops.", "end.decisions": "Decisions.", "end.denials": "Refusals, folded ones included.",
+	"end.by_event": "Refusals by event, or system call where there is none.", "end.folded": "Refusals that went into a count.", "end.lost": "Records that could not be written.",
+	"end.wall_ms": "Duration in milliseconds.", "end.tree_cpu_ms": "CPU time of the program and its children.", "end.own_cpu_ms": "CPU time of ptguard.",
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import "ptguard/internal/policytext"
+
+// SchemaLine is the first line of a policy that ptguard writes: editors with a YAML
+// language server then check and complete it, with what "ptguard schema policy" prints
+// lying beside it under this name.
+const SchemaLine = "# yaml-language-server: $schema=ptguard-policy.schema.json"
+
+// Schema is the JSON Schema (draft 2020-12) of a policy file. It is not written down
+// anywhere: the strict reader is asked, see policytext.Shape. So a key that the reader
+// learns is in the schema, and one that it refuses is not. What is finer than a type or a
+// word (where a path may begin, what an address is) the schema leaves to the reader.
+func Schema() ([]byte, error) {
+	r := reader{s: &Source{name: "schema"}}
+	return policytext.Schema("ptguard policy, format 1", "ptguard", r.policy, descriptions, keyDescriptions)
+}
+
+// descriptions are what an editor shows for a key. TestSchemaDescribes finds the key that
+// has none.
+var descriptions = map[string]string{
+	"ptguard":  "The format version; 1. Required.",
+	"extends":  "What this policy builds on: presets by name (permissive, strict, open), policy files by path, relative to this file.",
+	"mode":     "What holds for acts that no rule names: strict reads system files, the work and temp folders only; permissive reads all but credentials; open refuses nothing but by guards.",
+	"work":     "The work folder, readable and writable, where --work is not given.",
+	"unlisted": "How an act that no rule allows is answered: deny is EPERM, hide is ENOENT.",
+
+	"files":       "Rules about files and folders. A path begins with / ~/ ./ @work/ @tmp/ @home/ @runtime/ or **/, and means itself and all beneath.",
+	"files.read":  "May be looked at, listed, read and mapped.",
+	"files.write": "May be read and changed: write, create, remove, attr.",
+	"files.deny":  "Refused with EPERM, ahead of every allow.",
+	"files.hide":  "Answered as if it did not exist (ENOENT), in listings too.",
+
+	"exec":       "Rules about programs.",
+	"exec.allow": "Only these programs may be executed: path, glob, or memfd. One entry closes the list.",
+	"exec.deny":  "These programs are refused: path, glob, or program: NAME with args. A guard rail: a copy of the program passes it.",
+
+	"net":         "Rules about addresses: [tcp|udp] HOST:PORT, unix PATH, unix @NAME, @dns, @tree, @names, @preset.",
+	"net.connect": "Addresses that may be connected or sent to. Replaces the preset's list; @preset keeps it.",
+	"net.bind":    "Addresses that may be bound. Replaces the preset's list; @preset keeps it.",
+	"net.deny":    "Addresses that are refused, ahead of every allow.",
+
+	"env":      "The environment that the program gets. drop takes away after pass, set comes last.",
+	"env.pass": "Variables (globs) that are passed on in mode strict, besides the usual ones.",
+	"env.set":  "Variables that are set.",
+	"env.drop": "Variables (globs) that are taken away.",
+}
+
+// keyDescriptions are those of the keys of a single rule, wherever it stands.
+var keyDescriptions = map[string]string{
+	"path":    "The path, or several: each itself and all beneath.",
+	"file":    "The path, or several: each that one object, not what is beneath it.",
+	"access":  "The accesses that are refused; without it all but look.",
+	"reason":  "One sentence for whoever is refused.",
+	"hint":    "What to do instead.",
+	"program": "A bare NAME (the base name), a path or a glob; an allow names the file.",
+	"args":    "All arguments after the name; ** is any number of them.",
+	"address": "The address, or several.",
+}
