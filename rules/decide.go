@@ -86,6 +86,10 @@ type question struct {
 // take notes an entry that covers the object; atRoot tells that it is the entry's root.
 func (q *question) take(e *entry, atRoot bool) {
 	bits := e.access & q.need
+	if e.access&decode.Connect != 0 && q.renames() {
+		// Under another name no rule would find the socket.
+		bits = q.need
+	}
 	switch e.role {
 	case roleUserAllow, roleBaseAllow:
 		bits = q.granted(e, atRoot)
@@ -131,6 +135,16 @@ func (q *question) take(e *entry, atRoot bool) {
 			q.preset = e
 		}
 	}
+}
+
+// renames tells whether the act may give a socket another name, by itself or with its
+// directory.
+func (q *question) renames() bool {
+	switch q.r.File.Mode & typeMask {
+	case typeSocket, typeDir, 0:
+		return q.r.Act == ActRenameSource || q.r.Act == ActExchange || q.r.Act == ActLinkSource
+	}
+	return false
 }
 
 // namesProgram tells whether an exec.deny takes Map from a file: always if it names the
