@@ -48,6 +48,7 @@ func (l *loop) examineChain(s stopped) (syscall.Errno, error) {
 			break
 		}
 	}
+	s.task.argv = l.call.Argv // only read if a rule looks at them
 	s.images = s.images[:0]
 	for i := range l.judged {
 		id := l.judged[i].request.File.Inode
@@ -60,7 +61,7 @@ func (l *loop) examineChain(s stopped) (syscall.Errno, error) {
 // that the entry was decided on, nothing has changed; else somebody exchanged the file or
 // the name meanwhile (or binfmt_misc chose a handler), and it is decided now. The new image
 // has not run an instruction, so killing it leaves no effect.
-func (l *loop) judgeImage(s stopped, images []fileID) {
+func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	if plain {
 		s.resume(0)
 		return
@@ -77,7 +78,7 @@ func (l *loop) judgeImage(s stopped, images []fileID) {
 	}
 	defer r.Close()
 	if exe := (fileID{r.Stat.Dev, r.Stat.Ino}); slices.Contains(images, exe) {
-		if !l.refusedAsRun(s, exe) {
+		if !l.refusedAsRun(s, exe, argv) {
 			l.recordExec(s)
 			s.resume(0)
 		}
@@ -93,6 +94,9 @@ func (l *loop) judgeImage(s stopped, images []fileID) {
 		l.killRefused(s, &request, d)
 		return
 	}
+	if l.refusedAsRun(s, fileID{r.Stat.Dev, r.Stat.Ino}, argv) { // by a link that rules speak of, or a script
+		return
+	}
 	l.recordExec(s)
 	s.resume(0)
 }
@@ -101,8 +105,9 @@ func (l *loop) judgeImage(s stopped, images []fileID) {
 // started by (AT_EXECFN, getauxval(3)) and its argument vector, which lie where only the
 // new image could change them, and it has not run. It matters where rules speak of names,
 // scripts or arguments, which a racer can change after the entry was decided on while the
-// image stays one that may run. True: the process is being killed.
-func (l *loop) refusedAsRun(s stopped, exe fileID) bool {
+// image stays one that may run. decided are the arguments that the entry was decided on.
+// True: the process is being killed.
+func (l *loop) refusedAsRun(s stopped, exe fileID, decided []string) bool {
 	needs := l.cfg.Policy.Needs()
 	if !needs.Exec {
 		return false
@@ -119,7 +124,11 @@ func (l *loop) refusedAsRun(s stopped, exe fileID) bool {
 	task := resolve.Task{TGID: s.proc.pid, TID: s.tid}
 	if err := l.resolve.Resolve(&r, task, unix.AT_FDCWD, name, 0); err != nil || r.Errno != 0 || !r.Exists {
 		// The name is gone again, or was a descriptor that the exec has closed: the file
-		// that runs has been decided on.
+		// that runs has been decided on, and its arguments, unless somebody changed them.
+		if _, _, _, argv := identity(s.tid, s.proc.pid); needs.Argv && !endsWith(argv, decided) && alive(s.tid) {
+			l.killImage(s, "its arguments changed while it was executed, and the name it was started by leads nowhere")
+			return true
+		}
 		return false
 	}
 	defer r.Close()
@@ -134,6 +143,15 @@ func (l *loop) refusedAsRun(s stopped, exe fileID) bool {
 		return true
 	}
 	return false
+}
+
+// endsWith tells whether an argument vector is the one that was decided on. For a script
+// the kernel has put other words before it, in the place of argv[0].
+func endsWith(argv, decided []string) bool {
+	if len(decided) == 0 { // the kernel makes it one empty word
+		return len(argv) <= 1
+	}
+	return slices.Equal(argv, decided) || len(argv) >= len(decided) && slices.Equal(argv[len(argv)-len(decided)+1:], decided[1:])
 }
 
 // scriptArgv gives the vector as execve got it. For a script the kernel has put the

@@ -38,10 +38,18 @@ func (l *loop) carryLook(s stopped) {
 	walks := false
 	switch {
 	case !canonical:
+		walks = path != "" // by its own words: links and `..` in it count
+		if walks && path[0] != '/' && !l.ownDirectory(s) {
+			s.refuse(unix.EACCES) // a sibling could change where it starts
+			return
+		}
 	case j.object.NoFollow:
 		walks = l.swappable(path)
 	default:
 		walks = l.swappable(path + "/") // the last name may become a link, too
+	}
+	if walks && l.awaitChange(s) {
+		return
 	}
 	if walks && l.walks > 0 && len(l.heldChanges) > 0 {
 		l.heldChanges = append(l.heldChanges, s) // or looks of many threads would hold back a change for ever

@@ -30,6 +30,7 @@ type loop struct {
 	listener *listener
 	// walks counts binds on their way, heldChanges are the changes to names that wait for them.
 	walks       int
+	changes     int // walks that change names themselves, which binds and looks wait for
 	heldChanges []stopped
 	failed      error      // why the run ends although nothing ran
 	received    chan error // tells when the listener has come, before the program's exec
@@ -176,10 +177,10 @@ func (l *loop) born(s stopped) {
 // has run. After an exec by another thread than the leader the event comes under the
 // leader's id, and the old id never ends (techniques K19).
 func (l *loop) execed(s stopped) {
-	images := s.images
+	images, argv := s.images, s.argv
 	if old, err := eventMessage(s.tid); err == nil && old != s.tid {
 		if t := l.tasks[old]; t != nil {
-			images = t.images
+			images, argv = t.images, t.argv
 			l.leave(t)
 			delete(l.tasks, old)
 		}
@@ -195,9 +196,9 @@ func (l *loop) execed(s stopped) {
 	s.task.setup, s.task.leaving, s.task.listing, s.task.creds, s.task.atExit = nil, nil, nil, nil, nil
 	s.task.frameAt, s.task.again, s.task.barred, s.task.noWindow = 0, 0, false, ""
 	l.listener.take(s.tid)
-	s.images = nil
+	s.images, s.argv = nil, nil
 	s.proc.undumpable = false
-	l.judgeImage(s, images)
+	l.judgeImage(s, images, argv)
 	if s.tid == l.cmd {
 		l.started = true
 		if l.filters == "" {

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"encoding/binary"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
@@ -46,6 +47,11 @@ func (l *loop) carryAddress(s stopped) {
 		l.connectPinned(s, j)
 		return
 	}
+	// A datagram is sent along the path; a connect whose path could change is made elsewhere.
+	sends := path && l.call.Row.Name == "sendto" && l.swappable(j.request.File.Path+"/")
+	if (sends || path && j.object.Access == decode.Bind) && l.awaitChange(s) {
+		return
+	}
 	if !l.inWindow(s) {
 		return
 	}
@@ -59,14 +65,56 @@ func (l *loop) carryAddress(s stopped) {
 		at = 4
 	}
 	asked := call{l.number, l.call.Args}
+	if sends {
+		asked.args[3] |= unix.MSG_DONTWAIT
+	}
 	l.reissue(s, false, func(w *window, slot int) call {
 		asked.args[at] = w.putBytes(s.space, slot, offAddress, []byte(raw))
 		asked.args[at+1] = uint64(len(raw))
 		return asked
 	})
-	if path && j.object.Access == decode.Bind && s.leaving != nil {
+	switch {
+	case s.leaving == nil:
+	case sends:
+		l.startSending(s, l.call.Args[3])
+	case path && j.object.Access == decode.Bind:
 		l.startWalk(s)
 	}
+}
+
+// startSending holds back the tree's changes to names while a datagram is on its way to a
+// path. It must not be for long, so the call does not wait: where the task would have, it is
+// made again a little later. What is lost is SO_SNDTIMEO.
+func (l *loop) startSending(s stopped, flags uint64) {
+	l.startWalk(s)
+	fd := int(int32(l.call.Args[0]))
+	done := s.task.leaving.done
+	s.task.leaving.done = func(s stopped, r *registers) {
+		done(s, r)
+		if result(r) == -int64(unix.EAGAIN) && flags&unix.MSG_DONTWAIT == 0 && !nonblocking(s.tid, fd) {
+			s.task.repeats = true
+		}
+	}
+}
+
+// nonblocking tells whether a descriptor of a task has O_NONBLOCK.
+func nonblocking(tid, fd int) bool {
+	flags, ok := heldFlags(tid, fd)
+	return !ok || flags&unix.O_NONBLOCK != 0
+}
+
+// pause is how long a task waits before a call is made again.
+const pause = 2 * time.Millisecond
+
+// repeat resumes a task after a pause.
+func (l *loop) repeat(s stopped) {
+	time.AfterFunc(pause, func() {
+		l.post(func() {
+			if l.tasks[s.tid] == s.task && s.inStop {
+				s.request(unix.PTRACE_CONT, 0)
+			}
+		})
+	})
 }
 
 // Offsets in struct msghdr (recvmsg(2)) on 64-bit Linux.
@@ -84,11 +132,15 @@ func (l *loop) carryMessage(s stopped) {
 		s.resume(0)
 		return
 	}
-	if !l.inWindow(s) {
+	header := l.call.Header
+	raw, sends := "", false
+	if len(l.judged) > 0 && l.judged[0].object.Index == 0 {
+		a := &l.judged[0].object.Addr
+		sends = a.Family == unix.AF_UNIX && a.Path != "" && l.swappable(l.judged[0].request.File.Path+"/")
+	}
+	if sends && l.awaitChange(s) || !l.inWindow(s) {
 		return
 	}
-	header := l.call.Header
-	raw := ""
 	if len(l.judged) > 0 && l.judged[0].object.Index == 0 {
 		var ok bool
 		if raw, ok = l.address(s, &l.judged[0]); !ok {
@@ -99,6 +151,10 @@ func (l *loop) carryMessage(s stopped) {
 	asked := call{l.number, l.call.Args}
 	if many {
 		asked.nr, asked.args[2] = unix.SYS_SENDMSG, l.call.Args[3]
+	}
+	flags := asked.args[2]
+	if sends {
+		asked.args[2] |= unix.MSG_DONTWAIT
 	}
 	vector := l.call.Args[1]
 	l.reissue(s, false, func(w *window, slot int) call {
@@ -111,8 +167,20 @@ func (l *loop) carryMessage(s stopped) {
 		asked.args[1] = w.putBytes(s.space, slot, offHeader, header[:])
 		return asked
 	})
-	if many && s.leaving != nil {
-		s.task.leaving.done = func(s stopped, r *registers) { oneSent(s, r, vector) }
+	if s.leaving == nil {
+		return
+	}
+	if sends {
+		l.startSending(s, flags)
+	}
+	if many {
+		done := s.task.leaving.done
+		s.task.leaving.done = func(s stopped, r *registers) {
+			if done != nil {
+				done(s, r)
+			}
+			oneSent(s, r, vector)
+		}
 	}
 }
 

@@ -55,6 +55,8 @@ func (l *loop) reissueNames(s stopped) {
 	})
 	if s.leaving != nil {
 		l.startWalk(s)
+		s.task.changing = true
+		l.changes++
 		s.task.leaving.done = func(s stopped, _ *registers) {
 			exchanged := false
 			for i, path := range paths {

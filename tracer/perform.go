@@ -309,19 +309,25 @@ func heldFD(s stopped, o *decode.Object) error {
 	if o.Kind != decode.FD {
 		return nil
 	}
-	text, err := os.ReadFile(procPath(s.tid, "fdinfo/"+strconv.Itoa(int(o.Dirfd))))
+	if flags, ok := heldFlags(s.tid, int(o.Dirfd)); ok && flags&unix.O_PATH == 0 {
+		return nil
+	}
+	return unix.EBADF
+}
+
+// heldFlags are the open flags of a descriptor of a task (proc_pid_fdinfo(5)).
+func heldFlags(tid, fd int) (flags uint64, ok bool) {
+	text, err := os.ReadFile(procPath(tid, "fdinfo/"+strconv.Itoa(fd)))
 	if err != nil {
-		return unix.EBADF
+		return 0, false
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "flags:"); ok {
 			flags, err := strconv.ParseUint(strings.TrimSpace(rest), 8, 32)
-			if err == nil && flags&unix.O_PATH == 0 {
-				return nil
-			}
+			return flags, err == nil
 		}
 	}
-	return unix.EBADF
+	return 0, false
 }
 
 func performChmod(l *loop, s stopped) (func() error, error) {

@@ -210,9 +210,17 @@ func (l *loop) left(s stopped) {
 		if !s.inStop {
 			return // killed
 		}
+		if s.repeats {
+			setAgain(&r, &asked)
+		}
 	}
 	if err := setRegisters(s.tid, &r); err != nil {
 		s.lost(err, "restore registers of")
+		return
+	}
+	if s.repeats {
+		s.task.repeats = false
+		l.repeat(s)
 		return
 	}
 	s.request(unix.PTRACE_CONT, 0)

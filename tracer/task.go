@@ -18,6 +18,8 @@ type task struct {
 	inStop bool
 	// images are the files that the pending execve was decided on; the exec event compares.
 	images []fileID
+	// argv are the arguments that the pending execve was decided on, if rules look at them.
+	argv []string
 	// space is its address space; slot is its place in the space's window, -1 if it has
 	// none, frames the calls that run from there, frameAt the next to be used.
 	space   *space
@@ -30,11 +32,13 @@ type task struct {
 	leaving       *leaving      // a reissued call whose exit stop is awaited
 	atExit        func(stopped) // takes the exit stop of the call at hand
 	walking       bool          // it is in a bind(2) that changes to names wait for
+	changing      bool          // that is a change to names itself
 	noted         bool          // what was decided on the call at hand is in the trace
 	noWindow      string        // why the call that comes next cannot have a window
 	// again counts how often the call at hand has been decided anew; retrying: the next
 	// seccomp stop is such a call; barred: the canonical way is barred to the task.
 	again    int
+	repeats  bool // the call that has just returned is to be made again, after a pause
 	retrying bool
 	barred   bool
 	creds    *credentials // nil until needed, and again when they may have changed

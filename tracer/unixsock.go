@@ -80,6 +80,16 @@ func (l *loop) startWalk(s stopped) {
 	s.task.leaving.done = func(s stopped, _ *registers) { l.endWalk(s.task) }
 }
 
+// awaitChange holds a call back while a change to names is on its way that we do not make
+// ourselves (reissueNames): where the call's path leads is not known before that is over.
+func (l *loop) awaitChange(s stopped) bool {
+	if l.changes == 0 {
+		return false
+	}
+	l.heldChanges = append(l.heldChanges, s)
+	return true
+}
+
 // ownDirectory tells whether no other task shares the current directory of s.
 func (l *loop) ownDirectory(s stopped) bool {
 	if s.proc.sharesFS {
@@ -99,6 +109,10 @@ func (l *loop) endWalk(t *task) {
 		return
 	}
 	t.walking = false
+	if t.changing {
+		t.changing = false
+		l.changes--
+	}
 	if l.walks--; l.walks > 0 {
 		return
 	}

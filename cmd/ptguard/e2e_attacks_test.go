@@ -275,7 +275,7 @@ func (a *attack) fill(t testing.TB, b *ktest.Box, program string) {
 	b.Write(t, "outside/file", "OUTSIDE\n")
 	b.Copy(t, program, "work/victim")
 	b.Copy(t, program, "work/victiM")
-	b.Write(t, "policy.yaml", "ptguard: 1\nexec:\n  deny:\n    - { program: victiM, args: [secret], reason: \"not with this word\" }\nnet:\n  deny:\n    - { address: \"unix "+b.Work+"/denieD/sock\", reason: \"nobody's business\" }\n")
+	b.Write(t, "policy.yaml", "ptguard: 1\nexec:\n  deny:\n    - { program: victiM, args: [secret], reason: \"not with this word\" }\nnet:\n  deny:\n    - { address: \"unix "+b.Work+"/denieD/sock\", reason: \"nobody's business\" }\n    - { address: \"unix "+b.Work+"/private/dgram\", reason: \"nobody's business\" }\n")
 }
 
 // kept describes what no attack may change: what is denied, and what lies outside. By name.
