@@ -22,7 +22,7 @@ var Passthrough = []struct{ Why, Names string }{
 		fork vfork exit exit_group wait4 waitid set_tid_address restart_syscall rt_sigreturn
 		getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgid getpgrp getsid
 		         setpgid setsid
-		capget   getcwd umask uname sysinfo getrlimit setrlimit getrusage times alarm pause 
+		capget   getcwd umask uname sysinfo getrusage times alarm pause 
 		arch_prctl set_thread_area get_thread_area  getcpu lsm_get_self_attr lsm_set_self_attr lsm_list_modules
 		landlock_create_ruleset landlock_add_rule `},
 	{"signals of the task itself", `

@@ -114,6 +114,7 @@ const (
 	NeedProbes         // access(2): under When if an act can be refused, always with NeedLooks
 	NeedGuard          // only where mseal(2) is missing: the argument window must not be unmapped
 	NeedRules          // dropped in mode open, where only guards and seals hold
+	NeedCores          // only where a core dump is a file that the kernel writes past every rule
 )
 
 // Answer is a constant refusal: the row is judged without the policy.
@@ -165,6 +166,7 @@ type Policy struct {
 	Lists   bool // some name may have to be left out of a listing
 	Guard   bool // mseal(2) is missing
 	Rules   bool // there are rules at all: not mode open
+	Cores   bool // there are rules, and core dumps go to files
 }
 
 // Conditions gives the tests under which a call of this row stops with policy p. traced
@@ -194,6 +196,8 @@ func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
 		return r.When, p.Rules
 	case NeedGuard:
 		return r.When, p.Guard
+	case NeedCores:
+		return r.When, p.Cores
 	case NeedAlways:
 	}
 	return r.When, true

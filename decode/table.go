@@ -152,6 +152,11 @@ var Rows = []Row{
 	{Name: "process_mrelease", Args: args(pidfd, word)},
 	{Name: "process_vm_readv", Args: args(pid, word, word, word, word, word)},
 	{Name: "kcmp", Args: args(pid, pid, word, word, word)},
+	// The kernel writes a core dump where no rule is asked: the limit is 0, and these tell of
+	// another one.
+	{Name: "getrlimit", Need: NeedCores, Args: args(word, word), When: []Test{equal(0, unix.RLIMIT_CORE)}},
+	{Name: "setrlimit", Event: "resource.setrlimit", Need: NeedCores, Args: args(word, word), When: []Test{equal(0, unix.RLIMIT_CORE)}},
+	{Name: "prlimit64", Event: "resource.prlimit", Need: NeedCores, Args: args(pid, word, word, word), When: []Test{equal(1, unix.RLIMIT_CORE)}},
 	{Name: "prlimit64", Event: "resource.prlimit", Args: args(pid, word, word, word), When: others()},
 	{Name: "sched_setaffinity", Args: args(pid, word, word), When: others()},
 	{Name: "sched_setattr", Args: args(pid, word, word), When: others()},

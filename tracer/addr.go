@@ -27,6 +27,11 @@ func (l *loop) examineAddr(s stopped, j *judgement) (syscall.Errno, error) {
 		if a.Proto, err = socketProto(s.tid, int(o.Dirfd)); err != nil {
 			return 0, err
 		}
+		if l.replaced(o) {
+			if own := ownIP(s.tid, int(o.Dirfd)); own.Is4() && !own.IsUnspecified() {
+				a.IP = own
+			}
+		}
 	case unix.AF_UNIX:
 		a.Autobind = o.Addr.Unnamed
 		if o.Addr.Path == "" {
@@ -61,6 +66,61 @@ func (l *loop) examineSocketPath(s stopped, j *judgement) (syscall.Errno, error)
 	}
 	l.file(r, &j.request.File)
 	return 0, nil
+}
+
+// replaced: 0.0.0.0 leads to the address that the socket is bound to, else to 127.0.0.1. What
+// was judged is put in its place, for the socket can be bound meanwhile, and a message
+// can say by IP_PKTINFO where it comes from.
+func (l *loop) replaced(o *decode.Object) bool {
+	return l.policy.Rules && o.Access == decode.Connect && o.Addr.IP.Is4() && o.Addr.IP.IsUnspecified()
+}
+
+// inetRaw is the address of an allowed connect or send as the kernel is to read it.
+func (l *loop) inetRaw(s stopped, j *judgement) string {
+	a := &j.object.Addr
+	const v4, v6 = 4, 8 // sin_addr, sin6_addr
+	ip := j.request.Addr.IP
+	switch {
+	case l.replaced(j.object):
+		if ip.IsUnspecified() {
+			ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		}
+		at, b := v4, ip.As4()
+		if a.Family == unix.AF_INET6 {
+			at = v6 + 12
+		}
+		return a.Raw[:at] + string(b[:]) + a.Raw[at+4:]
+	case l.policy.Rules && j.object.Access == decode.Connect && ip.Is6() && ip.IsUnspecified():
+		// ::1, but 127.0.0.1 for a socket that is bound to a v4-mapped address: that must be
+		// allowed as well, or is not tried.
+		other := j.request
+		other.Addr.IP = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		if l.decide(s, &other).Refused() {
+			b := netip.IPv6Loopback().As16()
+			return a.Raw[:v6] + string(b[:]) + a.Raw[v6+16:]
+		}
+	}
+	return a.Raw
+}
+
+// ownIP is the address that a socket of the tracee is bound to, if that can be seen.
+func ownIP(tid, fd int) netip.Addr {
+	n, err := copyFD(tid, fd)
+	if err != nil {
+		return netip.Addr{}
+	}
+	defer unix.Close(n)
+	name, err := unix.Getsockname(n)
+	if err != nil {
+		return netip.Addr{}
+	}
+	switch a := name.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrFrom4(a.Addr)
+	case *unix.SockaddrInet6:
+		return netip.AddrFrom16(a.Addr).Unmap()
+	}
+	return netip.Addr{}
 }
 
 // socketProto tells what kind of socket a descriptor of the tracee is. The kernel names it

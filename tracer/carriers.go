@@ -37,6 +37,7 @@ var carry = map[string]func(*loop, stopped){
 
 	"fcntl": (*loop).carryOwner,
 
+	"getrlimit": (*loop).carryCore, "setrlimit": (*loop).carryCore, "prlimit64": (*loop).carryCore,
 	"setpriority": (*loop).carryPriority, "ioprio_set": (*loop).carryPriority,
 
 	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,

@@ -55,7 +55,7 @@ func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
 	c := &child{pid: pid, pipe: pipe}
 	spec := stageSpec{
 		Path: cfg.Path, Argv: cfg.Argv, Env: cfg.Env, KeepFDs: cfg.KeepFDs,
-		AllowSetID: cfg.AllowSetuid, Scoped: scoped, Filter: filter, Listen: true, Blocked: blocked,
+		AllowSetID: cfg.AllowSetuid, Scoped: scoped, Filter: filter, Listen: true, Blocked: blocked, NoCore: needs.Cores,
 	}
 	spec.Ignored, _ = inherit.Ignored()
 	if err := c.bringUp(&spec); err != nil {

@@ -36,6 +36,7 @@ type loop struct {
 	received    chan error // tells when the listener has come, before the program's exec
 	carriers    map[*decode.Row]func(*loop, stopped)
 	own         *credentials
+	core        unix.Rlimit // the limit on core dumps that ptguard was started with
 
 	started bool   // the program's own exec has happened
 	filters string // how many seccomp filters the program starts with (proc_pid_status(5))
@@ -139,7 +140,7 @@ func (l *loop) adopt(tid int) *task {
 	if pid := threadGroup(tid); pid != tid && l.tasks[pid] != nil {
 		t.proc = l.tasks[pid].proc
 	} else {
-		t.proc = &process{pid: pid}
+		t.proc = &process{pid: pid, core: l.core}
 	}
 	l.tasks[tid] = t
 	return t
@@ -154,7 +155,7 @@ func (l *loop) born(s stopped) {
 		}
 	}
 	if err == nil && l.tasks[tid] == nil {
-		t := &task{tid: tid, slot: -1, proc: &process{pid: tid, undumpable: s.proc.undumpable, fenced: s.proc.fenced, filtered: s.proc.filtered}}
+		t := &task{tid: tid, slot: -1, proc: &process{pid: tid, core: s.proc.core, undumpable: s.proc.undumpable, fenced: s.proc.fenced, filtered: s.proc.filtered}}
 		flags, err := cloneFlags(s.tid)
 		switch {
 		case err != nil: // killed meanwhile
@@ -169,6 +170,8 @@ func (l *loop) born(s stopped) {
 			}
 		}
 		l.tasks[tid] = t
+	} else if err == nil && l.tasks[tid].proc != s.proc {
+		l.tasks[tid].proc.core = s.proc.core
 	}
 	s.resume(0)
 }

@@ -21,7 +21,10 @@ const maxSunPath = 108
 func (l *loop) address(s stopped, j *judgement) (raw string, ok bool) {
 	a := &j.object.Addr
 	path := j.request.File.Path
-	if a.Family != unix.AF_UNIX || a.Path == "" {
+	switch {
+	case a.IP.IsValid():
+		return l.inetRaw(s, j), true
+	case a.Family != unix.AF_UNIX || a.Path == "":
 		return a.Raw, true
 	}
 	if j.object.Access == decode.Bind && (a.Path[0] == '/' || l.ownDirectory(s)) {

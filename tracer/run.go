@@ -101,6 +101,10 @@ func Run(cfg *Config) (result Result, err error) {
 	l.scoped = scoped
 	l.policy = filterNeeds(cfg.Policy.Needs(), scoped)
 	l.policy.Guard = !canSeal()
+	l.policy.Cores = l.policy.Rules && coresAreFiles()
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
+		return result, fmt.Errorf("read the limit on core dumps: %w", err)
+	}
 	c, err := launch(cfg, l.policy, scoped)
 	if err != nil {
 		return result, err
@@ -134,7 +138,7 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 			err = fmt.Errorf("the tree was killed: %v\n%s", bug, debug.Stack())
 		}
 	}()
-	first := &task{tid: c.pid, slot: -1, proc: &process{pid: c.pid}}
+	first := &task{tid: c.pid, slot: -1, proc: &process{pid: c.pid, core: l.core}}
 	first.enter(&space{})
 	l.tasks[c.pid] = first
 	received := make(chan error, 1)

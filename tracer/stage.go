@@ -26,6 +26,7 @@ type stageSpec struct {
 	AllowSetID bool // leave no_new_privs off
 	Scoped     bool // enter a Landlock domain that scopes signals
 	Filter     []unix.SockFilter
+	NoCore     bool // set RLIMIT_CORE to 0
 	Listen     bool // load the filter with a listener and send its descriptor
 	// Ignored and Blocked are the signals the program must find ignored and blocked, as
 	// ptguard was started with them: bit N-1 for signal N. Go changes both in between.
@@ -131,6 +132,11 @@ func prepare(spec *stageSpec) *stageError {
 	for _, fd := range spec.KeepFDs {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
 			return &stageError{Step: fmt.Sprintf("keep descriptor %d", fd), Errno: errnoOf(err)}
+		}
+	}
+	if spec.NoCore {
+		if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+			return &stageError{Step: "set the limit on core dumps", Errno: errnoOf(err)}
 		}
 	}
 	if !spec.AllowSetID {

@@ -55,6 +55,8 @@ type process struct {
 	sharesFS bool
 	// filtered: it has a seccomp filter of its own.
 	filtered bool
+	// core is what it takes for its limit on core dumps, see carryCore.
+	core unix.Rlimit
 	// fenced: it put itself into a Landlock domain.
 	fenced bool
 }

@@ -172,6 +172,37 @@ func TestAddrRefused(t *testing.T) {
 			})
 		})
 	}
+	t.Run("bound elsewhere", func(t *testing.T) {
+		t.Parallel()
+		// A rule for 127.0.0.1 is not one for 127.0.0.2, where this socket's 0.0.0.0 leads.
+		port, happened := listenOn(t, "tcp4", "127.0.0.2")
+		argv := []string{addr, "bound-connect", "0.0.0.0", port, "127.0.0.2"}
+		ktest.Refused(t, ktest.Refusal{
+			Argv: argv, Flags: []string{"--connect", "127.0.0.1:" + port}, BareStdout: "ok\n", Stdout: "EPERM\n", Happened: happened,
+			Want: []ktest.Want{{Syscall: "connect", Access: "connect", Errno: "EPERM"}},
+		})
+		ktest.Same(t, ktest.Case{
+			Argv: argv, Flags: []string{"--connect", "127.0.0.2:" + port}, Stdout: "ok\n",
+			Check: func(t testing.TB, b *ktest.Box) {
+				if !happened(t, b) {
+					t.Error("not connected to 127.0.0.2")
+				}
+			},
+		})
+		// ::1 alone does not allow what a socket bound to a v4 address makes of ::.
+		port, happened = listenOn(t, "tcp4", "127.0.0.1")
+		b := ktest.NewBox(t, nil)
+		argv = []string{addr, "bound-connect", "::", port, "::ffff:127.0.0.1"}
+		if bare := b.Bare(t, argv...); bare.Stdout != "ok\n" || !happened(t, b) {
+			t.Fatalf("bare: %v", bare)
+		}
+		if r := b.Guard(t, []string{"--connect", "[::1]:" + port}, argv...); r.Stdout == "ok\n" || happened(t, b) {
+			t.Errorf("reached 127.0.0.1: %v", r)
+		}
+		if r := b.Guard(t, nil, argv...); r.Stdout != "ok\n" || !happened(t, b) {
+			t.Errorf("the default policy allows both: %v", r)
+		}
+	})
 	// The second of two messages, and the second connect of one socket.
 	for _, act := range []string{"second", "reconnect"} {
 		t.Run(act, func(t *testing.T) {

@@ -110,6 +110,7 @@ func TestOutsiderTuning(t *testing.T) {
 		same      bool // the bare act succeeds and leaves no trace in /proc
 	}{
 		{act: "prlimit", call: "prlimit64"},
+		{act: "prlimit-core", call: "prlimit64", same: true}, // perhaps it is 0
 		{act: "prlimit-get", call: "prlimit64", same: true},
 		{act: "setpriority", call: "setpriority"},
 		{act: "setpriority-group", call: "setpriority"},

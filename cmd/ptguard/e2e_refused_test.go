@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -921,4 +922,82 @@ func TestPolicyTable(t *testing.T) {
 			t.Error("--quiet keeps the records, too")
 		}
 	})
+}
+
+// TestCoreDump: the kernel writes a core dump where the policy refuses writing (C30). Where
+// core_pattern hands dumps to a program there is no file, and nothing to refuse.
+func TestCoreDump(t *testing.T) {
+	t.Parallel()
+	const crash = `cd "$0" && ulimit -Sc "$(ulimit -Hc)" && sh -c 'kill -SEGV $$'; echo $?`
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := ktest.NewBox(t, nil)
+	cores := func() int {
+		list, _ := filepath.Glob(b.Path("outside/*core*"))
+		return len(list)
+	}
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(4, &limit); err != nil { // RLIMIT_CORE
+		t.Fatal(err)
+	}
+	file := string(pattern) == "core\n" && limit.Max > 1<<20
+	if bare := b.Bare(t, "sh", "-c", crash, b.Outside); bare.Stdout != "139\n" || file && cores() == 0 {
+		t.Fatalf("bare: %d dumps, %v", cores(), bare)
+	}
+	b.Reset(t)
+	if r := b.Guard(t, nil, "sh", "-c", crash, b.Outside); r.Stdout != "139\n" || cores() != 0 {
+		t.Errorf("%d dumps, %v", cores(), r)
+	}
+	// In mode open nothing but seals and guards holds.
+	b.Reset(t)
+	if r := b.Guard(t, []string{"--mode", "open"}, "sh", "-c", crash, b.Outside); r.Stdout != "139\n" || file && cores() == 0 {
+		t.Errorf("mode open: %d dumps, %v", cores(), r)
+	}
+}
+
+// TestCoreLimit: the limit is told as the program set it, whatever holds.
+func TestCoreLimit(t *testing.T) {
+	t.Parallel()
+	const script = `
+import ctypes, os, resource
+from resource import RLIMIT_CORE as CORE
+libc = ctypes.CDLL(None, use_errno=True)
+PRLIMIT, GETRLIMIT, SETRLIMIT = (302, 97, 160) if os.uname().machine == "x86_64" else (261, 163, 164)
+def ask(f, *a):
+    try: return f(*a)
+    except (OSError, ValueError) as e: return repr(e)
+def call(*a): return libc.syscall(*a), ctypes.get_errno()
+first = resource.getrlimit(CORE)
+hard = first[1]
+top = 1 << 40 if hard == -1 else hard
+print(first)
+print(ask(resource.setrlimit, CORE, (min(4096, top), hard)), resource.getrlimit(CORE))
+def child(f):
+    pid = os.fork()
+    if pid == 0:
+        print(f(), flush=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+child(lambda: (resource.getrlimit(CORE), ask(resource.setrlimit, CORE, (0, min(100, top))), resource.getrlimit(CORE), ask(resource.setrlimit, CORE, (0, top))))
+print(resource.getrlimit(CORE))
+r, w = os.pipe()
+pid = os.fork()
+if pid == 0:
+    os.read(r, 1)
+    print("told", resource.getrlimit(CORE), flush=True)
+    os._exit(0)
+print(ask(resource.prlimit, pid, CORE, (min(7, top), min(9, top))), ask(resource.prlimit, pid, CORE))
+os.write(w, b"x")
+os.waitpid(pid, 0)
+print(ask(resource.prlimit, pid, CORE))
+pair = (ctypes.c_uint64 * 2)(5, 4)
+JUNK = 0xdeadbeef << 32
+print(call(SETRLIMIT, CORE, pair), call(PRLIMIT, 0, ctypes.c_long(JUNK | CORE), pair, 0), call(PRLIMIT, 0, CORE, 0, 0))
+print(call(SETRLIMIT, CORE, 0), call(GETRLIMIT, CORE, 0), call(PRLIMIT, 0, CORE, ctypes.c_long(8), 0), call(PRLIMIT, 0, CORE, 0, ctypes.c_long(8)))
+print(call(GETRLIMIT, CORE, pair), list(pair), call(GETRLIMIT, 99, pair), call(PRLIMIT, 0, resource.RLIMIT_NOFILE, 0, pair), pair[0] > 0)
+os.execvp("sh", ["sh", "-c", "ulimit -c; ulimit -Hc"])
+`
+	ktest.Same(t, ktest.Case{Argv: []string{"python3", "-c", script}, Stdout: "told ("})
 }

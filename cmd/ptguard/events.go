@@ -127,6 +127,9 @@ func judgedRow(row *decode.Row) eventRow {
 	case row.Special == decode.Signal:
 		e.Notes = append(e.Notes, "a group or -1 reaches the members inside the tree only")
 	}
+	if row.Need == decode.NeedCores {
+		e.Notes = append(e.Notes, "RLIMIT_CORE is 0, and what the program set before is told")
+	}
 	if row.Name == "setpriority" || row.Name == "ioprio_set" {
 		e.Notes = append(e.Notes, "of a group or user the members inside the tree are changed")
 	}
@@ -206,6 +209,8 @@ func needWords(n decode.Need) (where string, always bool) {
 		return "a rule can refuse a look", true
 	case decode.NeedRules:
 		return "the mode is not open", false
+	case decode.NeedCores:
+		return "core dumps go to files and the mode is not open", false
 	case decode.NeedGuard:
 		return "the kernel lacks mseal(2)", false
 	}

@@ -32,6 +32,8 @@ func argWords(call string, arg int) (words, bool) {
 	return w, ok
 }
 
+var coreWords = []value{{unix.RLIMIT_CORE, "RLIMIT_CORE"}}
+
 var conditionWords = map[string]words{
 	"open/1":          {"flags", openWords},
 	"openat/2":        {"flags", openWords},
@@ -43,6 +45,9 @@ var conditionWords = map[string]words{
 	"faccessat/2":     {"mode", modeWords},
 	"faccessat2/2":    {"mode", modeWords},
 	"seccomp/0":       {"operation", []value{{unix.SECCOMP_SET_MODE_STRICT, "SECCOMP_SET_MODE_STRICT"}, {unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"}}},
+	"getrlimit/0":     {"resource", coreWords},
+	"setrlimit/0":     {"resource", coreWords},
+	"prlimit64/1":     {"resource", coreWords},
 	"madvise/2":       {"advice", []value{{unix.MADV_DONTFORK, "MADV_DONTFORK"}}},
 	"ioctl/1": {"op", []value{
 		{0x40086602, "FS_IOC_SETFLAGS"},

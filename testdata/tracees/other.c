@@ -104,6 +104,7 @@ int main(int argc, char **argv)
 		return raise_now(ioctl(fd[0], SIOCSPGRP, &group), fd);
 	}
 	IS("prlimit") return say(prlimit(pid, RLIMIT_NOFILE, &limit, 0));
+	IS("prlimit-core") return say((limit.rlim_cur = limit.rlim_max = 0, prlimit(pid, RLIMIT_CORE, &limit, 0)));
 	IS("prlimit-get") return say(prlimit(pid, RLIMIT_NOFILE, 0, &limit));
 	IS("setpriority") return say(setpriority(PRIO_PROCESS, pid, 5));
 	IS("setpriority-group") return say(setpriority(PRIO_PGRP, pid, 5));
