@@ -91,12 +91,28 @@ func (d *decoder) field(key []byte, r *Record) bool {
 		return d.list(&r.Access)
 	case "flags":
 		return d.list(&r.Flags)
+	case "need":
+		return d.list(&r.Need)
+	case "act":
+		return d.word(&r.Act)
+	case "type":
+		return d.word(&r.Type)
+	case "device":
+		return d.word(&r.Device)
+	case "held":
+		return d.list(&r.Held)
+	case "names":
+		return d.list(&r.Names)
+	case "facts":
+		return d.list(&r.Facts)
 	case "addr":
 		return d.word(&r.Addr)
 	case "port":
 		return d.integer(&r.Port)
 	case "family":
 		return d.word(&r.Family)
+	case "proto":
+		return d.word(&r.Proto)
 	case "verdict":
 		return d.word(&r.Verdict)
 	case "errno":
@@ -111,6 +127,8 @@ func (d *decoder) field(key []byte, r *Record) bool {
 		return d.word(&r.Hint)
 	case "fix":
 		return d.word(&r.Fix)
+	case "audit":
+		return d.truth(&r.Audit)
 	case "count":
 		return d.unsigned(&r.Count)
 	case "took_us":
@@ -217,6 +235,17 @@ func (d *decoder) list(to *[]string) bool {
 			return false
 		}
 	}
+}
+
+func (d *decoder) truth(to *bool) bool {
+	for _, word := range []string{"true", "false"} {
+		if rest := d.in[d.pos:]; bytes.HasPrefix(rest, []byte(word)) {
+			d.pos += len(word)
+			*to = word == "true"
+			return true
+		}
+	}
+	return false
 }
 
 // unsigned reads up to 18 digits, which cannot overflow.

@@ -44,9 +44,17 @@ func AppendLine(dst []byte, r *Record) []byte {
 	dst = appendName(dst, `,"resolved":`, r.Resolved)
 	dst = appendList(dst, `,"access":`, r.Access, false)
 	dst = appendList(dst, `,"flags":`, r.Flags, false)
+	dst = appendList(dst, `,"need":`, r.Need, false)
+	dst = appendText(dst, `,"act":`, r.Act)
+	dst = appendText(dst, `,"type":`, r.Type)
+	dst = appendText(dst, `,"device":`, r.Device)
+	dst = appendList(dst, `,"held":`, r.Held, false)
+	dst = appendList(dst, `,"names":`, r.Names, true)
+	dst = appendList(dst, `,"facts":`, r.Facts, false)
 	dst = appendName(dst, `,"addr":`, r.Addr)
 	dst = appendInt(dst, `,"port":`, int64(r.Port))
 	dst = appendText(dst, `,"family":`, r.Family)
+	dst = appendText(dst, `,"proto":`, r.Proto)
 	dst = appendText(dst, `,"verdict":`, r.Verdict)
 	dst = appendText(dst, `,"errno":`, r.Errno)
 	dst = appendText(dst, `,"rule":`, r.Rule)
@@ -54,6 +62,9 @@ func AppendLine(dst []byte, r *Record) []byte {
 	dst = appendText(dst, `,"reason":`, r.Reason)
 	dst = appendText(dst, `,"hint":`, r.Hint)
 	dst = appendText(dst, `,"fix":`, r.Fix)
+	if r.Audit {
+		dst = append(dst, `,"audit":true`...)
+	}
 	if r.Count != 0 {
 		dst = append(dst, `,"count":`...)
 		dst = strconv.AppendUint(dst, r.Count, 10)
@@ -63,7 +74,10 @@ func AppendLine(dst []byte, r *Record) []byte {
 	if r.Start != nil {
 		start := *r.Start
 		start.Command = escapeAll(MaskArgv(start.Command))
-		start.Work = Escape(start.Work)
+		start.Work, start.Cwd = Escape(start.Work), Escape(start.Cwd)
+		if len(start.Flags) > 0 {
+			start.Flags = escapeAll(MaskArgv(start.Flags))
+		}
 		start.Lifted = escapeAll(start.Lifted)
 		dst = appendValue(dst, `,"start":`, start)
 	}

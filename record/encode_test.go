@@ -38,6 +38,8 @@ func fill(t testing.TB, v reflect.Value) {
 			f.SetString(name + " \"é\"")
 		case reflect.Int, reflect.Int64:
 			f.SetInt(int64(i + 1))
+		case reflect.Bool:
+			f.SetBool(true)
 		case reflect.Uint64:
 			f.SetUint(uint64(i + 1))
 		case reflect.Pointer:

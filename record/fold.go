@@ -2,7 +2,10 @@
 
 package record
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Limits of the fold table. A refusal that does not fit pushes out the one that was not
 // seen for the longest time; its count is written then, so nothing goes uncounted.
@@ -88,7 +91,9 @@ func (t *foldTable) add(r *Record, evict func(*Record)) bool {
 	}
 	f := &folded{key: string(t.key), first: *r}
 	f.first.Argv, f.first.Flags = nil, nil // may differ, and may be long
+	f.first.Names = nil
 	f.first.Access = append([]string(nil), r.Access...)
+	f.first.Need, f.first.Held, f.first.Facts = slices.Clone(r.Need), slices.Clone(r.Held), slices.Clone(r.Facts)
 	f.bytes = 2*len(f.key) + len(r.Path) + len(r.Reason) + len(r.Hint) + len(r.Fix) + 1024
 	for len(t.byKey) > 0 && (len(t.byKey) >= t.entries || t.bytes+f.bytes > t.limit) {
 		old := t.root.prev

@@ -67,6 +67,8 @@ type LiveOptions struct {
 	Colour bool
 	// Trace is the --trace argument, for the summary; empty without a trace.
 	Trace string
+	// Audit: nothing is enforced, and the summary says so whatever was found.
+	Audit bool
 }
 
 // Live tells people what was refused: a line for each new kind of refusal while the run
@@ -209,12 +211,16 @@ func (l *Live) say(line string) {
 func (l *Live) Summary(run time.Duration, lost uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.total == 0 {
+	if l.total == 0 && !l.opts.Audit {
 		return
 	}
 	var b strings.Builder
 	n := uint64(len(l.kinds))
-	fmt.Fprintf(&b, "ptguard: %d", n)
+	b.WriteString("ptguard: ")
+	if l.opts.Audit {
+		b.WriteString("AUDIT, nothing was enforced: ")
+	}
+	fmt.Fprintf(&b, "%d", n)
 	if n >= liveDistinct {
 		b.WriteByte('+')
 	}
@@ -232,6 +238,7 @@ func (l *Live) Summary(run time.Duration, lost uint64) {
 		fmt.Fprintf(&b, ", %d lines dropped", l.dropped)
 	}
 	switch _, isFD := descriptor(l.opts.Trace); {
+	case l.total == 0:
 	case l.opts.Trace == "" || l.opts.Trace == "none":
 		b.WriteString(", details: run with --trace FILE")
 	case !isFD && !strings.HasPrefix(l.opts.Trace, "unix:"):
@@ -302,6 +309,9 @@ func (l *Live) Flush(d time.Duration) bool {
 
 var verdictWords = map[string]string{"hide": "hidden", "kill": "killed"}
 
+// auditWords are for what was not enforced.
+var auditWords = map[string]string{"hide": "would hide"}
+
 // refusal makes the first line:
 //
 //	ptguard: denied  write /etc/hosts   python3[4242] openat   outside the writable roots
@@ -309,6 +319,11 @@ func (l *Live) refusal(r *Record) string {
 	word := verdictWords[r.Verdict]
 	if word == "" {
 		word = "denied"
+	}
+	if r.Audit {
+		if word = auditWords[r.Verdict]; word == "" {
+			word = "would deny"
+		}
 	}
 	if l.opts.Colour {
 		word = "\x1b[31m" + word + "\x1b[0m"

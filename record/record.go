@@ -53,9 +53,20 @@ type Record struct {
 	Access   []string `json:"access,omitempty"`
 	Flags    []string `json:"flags,omitempty"`
 
+	// The rest of what was asked, so that another policy can be asked the same (`why
+	// TRACE:SEQ`, `replay`, `learn`).
+	Need   []string `json:"need,omitempty"`   // all accesses of the request, where Access is a part of them
+	Act    string   `json:"act,omitempty"`    // mkdir, rename-source …, where the access does not say it
+	Type   string   `json:"type,omitempty"`   // reg dir lnk fifo sock chr blk, absent, nameless
+	Device string   `json:"device,omitempty"` // MAJOR:MINOR of a device node
+	Held   []string `json:"held,omitempty"`   // what a descriptor of the tree allows on it
+	Names  []string `json:"names,omitempty"`  // links that were followed
+	Facts  []string `json:"facts,omitempty"`  // made own outsider guard kernel-fs own-pty memfd program loader first …
+
 	Addr   string `json:"addr,omitempty"`
 	Port   int    `json:"port,omitempty"`
 	Family string `json:"family,omitempty"`
+	Proto  string `json:"proto,omitempty"` // tcp, udp
 
 	Verdict string `json:"verdict,omitempty"` // allow deny hide ask-allow ask-deny kill
 	Errno   string `json:"errno,omitempty"`   // EPERM, ENOENT, ENOSYS
@@ -64,6 +75,9 @@ type Record struct {
 	Reason  string `json:"reason,omitempty"`
 	Hint    string `json:"hint,omitempty"`
 	Fix     string `json:"fix,omitempty"`
+
+	// Audit marks what would have been refused: nothing was (`run --audit`).
+	Audit bool `json:"audit,omitempty"`
 
 	// Count is how many identical refusals this record stands for beyond those already
 	// written (folded); 0 for a record of its own.
@@ -86,7 +100,11 @@ type Start struct {
 	Command      []string `json:"command"`
 	Work         string   `json:"work"`
 	Mode         string   `json:"mode"`
-	Lifted       []string `json:"lifted,omitempty"` // preset denies that a file or flag lifted
+	// Cwd and Flags, the policy's part of the command line, are what the policy is made of.
+	Cwd    string   `json:"cwd,omitempty"`
+	Flags  []string `json:"flags,omitempty"`
+	Audit  bool     `json:"audit,omitempty"`  // nothing was enforced
+	Lifted []string `json:"lifted,omitempty"` // preset denies that a file or flag lifted
 }
 
 // End is the closing record.

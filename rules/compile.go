@@ -361,7 +361,7 @@ func (c *compiler) attachLinks(e entry, b bound, target string) {
 func (c *compiler) ruleOf(s *Source, sp *spec, access decode.Access) *Rule {
 	r := &Rule{
 		Pos: s.posOf(sp.pos, sp.text), Layer: s.layer, Verb: specVerbs[sp.kind],
-		Text: sp.text, Reason: sp.reason, Hint: sp.hint, Access: access,
+		Text: sp.text, Source: sp.source, Reason: sp.reason, Hint: sp.hint, Access: access,
 	}
 	c.p.rules = append(c.p.rules, r)
 	return r

@@ -25,26 +25,32 @@ const (
 // Decide answers one request. It is the one place where anything is allowed or refused:
 // enforcement, `why`, `replay`, `check` and tests call it. The steps are those of
 // POLICY.md section 3. Allowing costs no allocation.
-func (p *Policy) Decide(r *Request) Decision {
+func (p *Policy) Decide(r *Request) Decision { return p.decide(r, nil) }
+
+// decide is Decide; c, if it is not nil, is told of every rule that was looked at.
+func (p *Policy) decide(r *Request, c *chain) Decision {
 	// 1. Guards.
 	if rule := p.guard(r); rule != nil {
+		c.note(stepGuards, rule, Refuses, r.Access)
 		return refuse(rule, r.Access)
 	}
 	if r.Access == decode.Reach { // the guard has looked at the process
+		c.note(stepGuards, ownProcess, Grants, r.Access)
 		return Decision{Verdict: Allow, Rule: ownProcess, Access: r.Access}
 	}
 	// 2. Seals: a later issue.
 
 	// 3. Mode open.
 	if p.mode == ModeOpen {
+		c.note(stepOpen, p.modeRule, Grants, r.Access)
 		return Decision{Verdict: Allow, Rule: p.modeRule, Access: r.Access}
 	}
 	// 4. Scopes: a later issue.
 
 	if r.Access&(decode.Connect|decode.Bind) != 0 && !r.pathSocket() {
-		return p.decideAddr(r)
+		return p.decideAddr(r, c)
 	}
-	return p.decideFile(r)
+	return p.decideFile(r, c)
 }
 
 // pathSocket tells whether a Connect or Bind is about a socket in the file system.
@@ -81,6 +87,8 @@ type question struct {
 	user, base         *entry
 	// at is the node of the path, nil if no rule is attached there or beneath.
 	at *node
+	// chain is told of what was looked at, nil if nobody asks.
+	chain *chain
 }
 
 // take notes an entry that covers the object; atRoot tells that it is the entry's root.
@@ -93,6 +101,7 @@ func (q *question) take(e *entry, atRoot bool) {
 	switch e.role {
 	case roleUserAllow, roleBaseAllow:
 		bits = q.granted(e, atRoot)
+		q.chain.entry(e, Grants, bits)
 		if bits == 0 {
 			return
 		}
@@ -106,9 +115,10 @@ func (q *question) take(e *entry, atRoot bool) {
 		return
 	}
 	if bits == decode.Map && e.program && !e.namesProgram(&q.r.File) {
-		return
+		bits = 0
 	}
 	if bits == 0 {
+		q.chain.entry(e, effectOf(e), 0)
 		return
 	}
 	switch e.role {
@@ -118,10 +128,12 @@ func (q *question) take(e *entry, atRoot bool) {
 		q.hide = e
 	case rolePresetDeny, rolePresetHide:
 		if q.r.File.Made {
+			q.chain.entry(e, Exempts, bits)
 			return
 		}
 		for _, a := range e.lifters {
 			if a.matches(q.r.File.Path) {
+				q.chain.lifted(e, a, bits&a.access)
 				bits &^= a.access
 			}
 		}
@@ -135,6 +147,7 @@ func (q *question) take(e *entry, atRoot bool) {
 			q.preset = e
 		}
 	}
+	q.chain.entry(e, effectOf(e), bits)
 }
 
 // renames tells whether the act may give a socket another name, by itself or with its
@@ -204,9 +217,9 @@ func (e *entry) namesDevice() bool {
 }
 
 // decideFile is steps 5 to 10 for objects of the file system.
-func (p *Policy) decideFile(r *Request) Decision {
+func (p *Policy) decideFile(r *Request, c *chain) Decision {
 	f := &r.File
-	q := question{r: r, need: r.Access, want: r.Access}
+	q := question{r: r, need: r.Access, want: r.Access, chain: c}
 	readable := r.Access&decode.Exec != 0 && p.mode == ModePermissive && p.closed == nil
 	if readable {
 		q.want |= decode.Read
@@ -235,10 +248,12 @@ func (p *Policy) decideFile(r *Request) Decision {
 	}
 	if q.need&(decode.Exec|decode.Map) != 0 {
 		if rule := p.denyProgram(r); rule != nil {
+			c.note(stepDeny, rule, Refuses, q.need&(decode.Exec|decode.Map))
 			return refuse(rule, q.need&(decode.Exec|decode.Map))
 		}
 	}
 	if rule := p.carriesAlong(&q); rule != nil {
+		c.note(stepDeny, rule, Refuses, q.need)
 		return refuse(rule, q.need)
 	}
 
@@ -267,6 +282,7 @@ func (p *Policy) decideFile(r *Request) Decision {
 	}
 	if missing != 0 {
 		if got, rule := p.intrinsic(&q, missing); got != 0 {
+			c.note(stepBase, rule, Grants, got)
 			missing &^= got
 			if decided == nil || missing == 0 {
 				decided = rule
@@ -275,6 +291,7 @@ func (p *Policy) decideFile(r *Request) Decision {
 	}
 	if missing&decode.Exec != 0 {
 		if rule := p.allowProgram(&q, readable); rule != nil {
+			c.note(stepBase, rule, Grants, decode.Exec)
 			missing &^= decode.Exec
 			decided = rule
 		}
@@ -284,6 +301,7 @@ func (p *Policy) decideFile(r *Request) Decision {
 
 	// 10. The mode.
 	if got := p.byMode(f) & missing; got != 0 {
+		c.note(stepMode, p.modeRule, Grants, got)
 		missing &^= got
 		if decided == nil {
 			decided = p.modeRule
@@ -306,8 +324,10 @@ func (p *Policy) unlistedFile(q *question, missing decode.Access) Decision {
 	}
 	visible := p.byMode(&q.r.File)|q.userBits|q.baseBits != 0
 	if p.unlisted == Hide && !visible {
+		q.chain.note(stepMode, rule, Hides, missing)
 		return hide(rule, missing, q.r.Act)
 	}
+	q.chain.note(stepMode, rule, Refuses, missing)
 	return refuse(rule, missing)
 }
 
@@ -452,16 +472,19 @@ func procName(path string) (name string, task bool) {
 }
 
 // decideAddr is steps 5 to 10 for socket addresses without a file.
-func (p *Policy) decideAddr(r *Request) Decision {
+func (p *Policy) decideAddr(r *Request, c *chain) Decision {
 	s := &r.Addr
 	need := r.Access
 	switch s.Family {
 	case syscall.AF_UNSPEC:
+		c.note(stepBase, ruleUnspec, Grants, need)
 		return Decision{Verdict: Allow, Rule: ruleUnspec, Access: need}
 	case syscall.AF_NETLINK:
+		c.note(stepBase, ruleNetlink, Grants, need)
 		return Decision{Verdict: Allow, Rule: ruleNetlink, Access: need}
 	case syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6:
 	default:
+		c.note(stepBase, ruleFamilies, Refuses, need)
 		return refuse(ruleFamilies, need)
 	}
 	ip := plainIP(s.IP)
@@ -475,6 +498,7 @@ func (p *Policy) decideAddr(r *Request) Decision {
 		if n.access&need == 0 || !n.matches(s, ip, target) && !(need&decode.Connect != 0 && n.reached(s, ip)) {
 			continue
 		}
+		c.net(n, need)
 		switch n.role {
 		case roleUserDeny, roleUserHide:
 			return refuse(n.rule, need) // 5
@@ -495,9 +519,11 @@ func (p *Policy) decideAddr(r *Request) Decision {
 	case base != nil:
 		return allow(base) // 8
 	case s.Family == syscall.AF_UNIX && (s.Autobind || (s.Abstract != "" || s.Nameless) && (s.Tree || need == decode.Bind)):
+		c.note(stepBase, ruleAddress, Grants, need)
 		return allow(ruleAddress)
 	}
 	// 9. Grants: a later issue. 10. No mode grants an address by itself.
+	c.note(stepMode, p.modeRule, Refuses, need)
 	return refuse(p.modeRule, need)
 }
 

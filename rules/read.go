@@ -151,6 +151,7 @@ func (s *Source) keep(sp spec) error {
 	if s.paths += len(sp.patterns) + len(sp.address.patterns); s.paths > maxPaths {
 		return fmt.Errorf("more than %d paths in one policy", maxPaths)
 	}
+	sp.source = s.text.Line(sp.pos)
 	s.specs = append(s.specs, sp)
 	return nil
 }

@@ -37,7 +37,9 @@ type Rule struct {
 	// rules that no policy states "allow", "guard" or "mode".
 	Verb string
 	// Text is the rule as its author wrote it.
-	Text   string
+	Text string
+	// Source is the line of the policy that holds the rule, "" for those that have none.
+	Source string
 	Reason string
 	Hint   string
 	// Access is what the rule grants or takes.

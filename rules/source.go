@@ -66,6 +66,7 @@ type spec struct {
 	kind     specKind
 	pos      place
 	text     string
+	source   string // the line it stands on, "" for flags
 	reason   string
 	hint     string
 	patterns []pattern

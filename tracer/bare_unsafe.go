@@ -169,7 +169,7 @@ func (l *loop) wouldAllow(s stopped) bool {
 		} else {
 			q.File.Path, q.File.Spellings = r.Path, r.Hops
 		}
-		if l.decide(s, &q).Refused() {
+		if l.bars(l.decide(s, &q)) {
 			return false
 		}
 	}

@@ -90,7 +90,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	if l.cfg.Policy.Needs().Argv {
 		_, _, _, request.Argv = identity(s.tid, s.proc.pid)
 	}
-	if d := l.decide(s, &request); d.Refused() {
+	if d := l.decide(s, &request); d.Refused() && !l.auditedImage(s, &request, d) {
 		l.killRefused(s, &request, d)
 		return
 	}
@@ -138,7 +138,7 @@ func (l *loop) refusedAsRun(s stopped, exe fileID, decided []string) bool {
 		_, _, _, argv := identity(s.tid, s.proc.pid)
 		request.Argv = scriptArgv(argv, name, exe == fileID{r.Stat.Dev, r.Stat.Ino})
 	}
-	if d := l.decide(s, &request); d.Refused() {
+	if d := l.decide(s, &request); d.Refused() && !l.auditedImage(s, &request, d) {
 		l.killRefused(s, &request, d)
 		return true
 	}
@@ -229,7 +229,7 @@ func (l *loop) mappedAs(s stopped, at uint64, decided rules.Inode) bool {
 			return true
 		}
 		r := rules.Request{Access: decode.Map, File: rules.File{Path: m.path, Exists: true, Inode: rules.Inode{Dev: m.dev, Ino: m.ino}, Mode: unix.S_IFREG | 0o755}}
-		return filepath.IsAbs(m.path) && !l.decide(s, &r).Refused()
+		return filepath.IsAbs(m.path) && !l.bars(l.decide(s, &r))
 	}
 	return true // unmapped again by a sibling
 }

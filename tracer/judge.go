@@ -195,26 +195,44 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 	if i := slices.IndexFunc(l.judged, func(j judgement) bool { return j.gone }); i > 0 {
 		l.judged[0], l.judged[i] = l.judged[i], l.judged[0]
 	}
-	for i := range l.judged {
-		j := &l.judged[i]
-		j.decision = l.decide(s, &j.request)
-		if j.decision.Refused() {
-			if j.object.MayCreate && j.object.Directory && !j.object.TmpFile {
-				j.decision.Errno = unix.EINVAL // whatever the name means (open(2), Linux 6.4)
-			}
-			if j.decision.Verdict != rules.Hide && l.notListening(j) {
-				l.recordBare(s, unix.ECONNREFUSED)
-				s.refuse(unix.ECONNREFUSED)
-				return
-			}
-			l.refused(s, j, j.decision)
+	if j := l.settle(s); j != nil {
+		if j.decision.Verdict != rules.Hide && l.notListening(j) {
+			l.recordBare(s, unix.ECONNREFUSED)
+			s.refuse(unix.ECONNREFUSED)
 			return
 		}
+		l.refused(s, j, j.decision)
+		return
 	}
 	l.allowed(s)
 	l.recordAllowed(s)
 	l.carryOut(s)
 }
+
+// settle decides every object of the call and gives the first that is refused, nil if the
+// call may run.
+func (l *loop) settle(s stopped) *judgement {
+	for i := range l.judged {
+		j := &l.judged[i]
+		j.decision = l.decide(s, &j.request)
+		if j.decision.Refused() && j.object.MayCreate && j.object.Directory && !j.object.TmpFile {
+			j.decision.Errno = unix.EINVAL // whatever the name means (open(2), Linux 6.4)
+		}
+		if l.bars(j.decision) {
+			return j
+		}
+	}
+	return nil
+}
+
+// bars tells whether a decision keeps the act from being carried out: a refusal does, but
+// for an audit, where only the guards do, as in mode open.
+func (l *loop) bars(d rules.Decision) bool {
+	return d.Refused() && (!l.cfg.Audit || d.Rule.Layer == rules.LayerGuard)
+}
+
+// hides tells whether a decision is to be answered as if nothing were there.
+func (l *loop) hides(d rules.Decision) bool { return d.Verdict == rules.Hide && l.bars(d) }
 
 // carryOut lets an allowed call run, in the way its row asks for.
 func (l *loop) carryOut(s stopped) {
@@ -383,7 +401,7 @@ func (l *loop) hiddenWay(s stopped, j *judgement) bool {
 			continue
 		}
 		look := rules.Request{Access: decode.Look, File: rules.File{Path: way, Exists: true}}
-		if l.decide(s, &look).Verdict == rules.Hide {
+		if l.hides(l.decide(s, &look)) {
 			j.request, j.gone = look, true
 			return true
 		}
@@ -399,7 +417,7 @@ func (l *loop) hidden(s stopped, r *resolve.Object) bool {
 	}
 	look := rules.Request{Access: decode.Look}
 	l.file(r, &look.File)
-	return l.decide(s, &look).Verdict == rules.Hide
+	return l.hides(l.decide(s, &look))
 }
 
 // probed is what access(2) asks about: for a directory, writing is making and removing

@@ -118,5 +118,5 @@ func (l *loop) seen(g *listing, name string, kind byte, ino uint64) bool {
 		r.File.Made = true
 		d = l.cfg.Policy.Decide(&r)
 	}
-	return !d.Refused()
+	return !l.bars(d)
 }

@@ -58,20 +58,12 @@ func (l *loop) unresolvable(s stopped, err error) {
 // refused answers a call that the policy refuses.
 func (l *loop) refused(s stopped, j *judgement, d rules.Decision) {
 	r := l.requestRecord(s, record.KindDenial, j.object, &j.request, d)
-	if j.request.Access&decode.Exec != 0 && l.call.Argv == nil {
-		// The words that would have run, for people: never for the decision.
-		if decode.Decode(&l.call, l.call.Row, l.call.Args, memory{s.tid}, true) == nil {
-			r.Argv = l.call.Argv
-		}
-	}
+	l.execWords(r, &j.request) // never for the decision
 	errno := d.Errno
 	if errno == 0 {
 		errno = unix.EPERM
 	}
-	// A question whether an act would be allowed (access(2), kill(2) with signal 0) is no
-	// attempt: it is recorded, and people are not told.
-	quiet := j.object.Probe || l.call.Row.Special == decode.Signal && l.signalNumber() == 0
-	l.put(s, r, errno, quiet)
+	l.put(s, r, errno, l.asks(j))
 }
 
 // requestRecord is the record of one decided request.
@@ -86,11 +78,7 @@ func (l *loop) requestRecord(s stopped, kind record.Kind, o *decode.Object, q *r
 	if o != nil {
 		r.Path = o.Path
 	}
-	r.Resolved = q.File.Path
-	r.Access = d.Access.Names()
-	if q.Access&(decode.Connect|decode.Bind) != 0 {
-		describeAddr(r, &q.Addr)
-	}
+	describe(r, q, d.Access)
 	r.Verdict = d.Verdict.String()
 	if d.Refused() {
 		r.Errno = unix.ErrnoName(d.Errno)
@@ -156,13 +144,78 @@ func (l *loop) killBlind(s stopped, call, event, why string) {
 
 // recordAllowed writes one record an object of an allowed call, at level decisions.
 func (l *loop) recordAllowed(s stopped) {
-	if s.noted || !l.cfg.Sink.Wants(record.KindDecision) {
+	wanted := l.cfg.Sink.Wants(record.KindDecision)
+	if s.noted || !wanted && !l.cfg.Audit {
 		return
 	}
 	s.task.noted = true // it may be looked at again, after a set-up or a wait
+	s.task.auditedExec = false
 	for i := range l.judged {
-		j := &l.judged[i]
-		l.cfg.Sink.Put(l.requestRecord(s, record.KindDecision, j.object, &j.request, j.decision), nil)
+		switch j := &l.judged[i]; {
+		case j.decision.Refused():
+			l.audited(s, j)
+		case wanted:
+			r := l.requestRecord(s, record.KindDecision, j.object, &j.request, j.decision)
+			l.execWords(r, &j.request)
+			l.cfg.Sink.Put(r, nil)
+		}
+	}
+}
+
+// audited writes a refusal that an audit does not enforce.
+func (l *loop) audited(s stopped, j *judgement) {
+	if j.decision.Verdict != rules.Hide && l.notListening(j) {
+		return // it fails anyway
+	}
+	r := l.requestRecord(s, record.KindDenial, j.object, &j.request, j.decision)
+	l.execWords(r, &j.request)
+	s.task.auditedExec = j.request.Access&decode.Exec != 0
+	l.putAudited(r, l.asks(j))
+}
+
+// auditedImage writes that a new image would have been refused, where that is not enforced.
+func (l *loop) auditedImage(s stopped, q *rules.Request, d rules.Decision) bool {
+	if l.bars(d) {
+		return false
+	}
+	if s.auditedExec { // on its way in
+		s.task.auditedExec = false
+		return true
+	}
+	r := l.requestRecord(s, record.KindDenial, nil, q, d)
+	r.Syscall, r.Event = "execve", "os.exec"
+	l.putAudited(r, false)
+	return true
+}
+
+func (l *loop) putAudited(r *record.Record, quiet bool) {
+	r.Audit = true
+	if !quiet {
+		l.stats.Denials++
+		l.cfg.Live.Refused(r)
+	}
+	l.cfg.Sink.Put(r, nil)
+}
+
+// asks: a question whether an act would be allowed (access(2), kill(2) with signal 0) is no
+// attempt: it is recorded, and people are not told.
+func (l *loop) asks(j *judgement) bool {
+	return j.object.Probe || l.call.Row.Special == decode.Signal && l.signalNumber() == 0
+}
+
+// execWords puts the words of an exec into its record: for people, and for another policy.
+// Where the decision needed none they are read now, which says nothing of what was decided:
+// so into a call of their own.
+func (l *loop) execWords(r *record.Record, q *rules.Request) {
+	if q.Access&decode.Exec == 0 {
+		return
+	}
+	if r.Argv = l.call.Argv; r.Argv != nil {
+		return
+	}
+	var c decode.Call
+	if decode.Decode(&c, l.call.Row, l.call.Args, memory{r.TID}, true) == nil {
+		r.Argv = c.Argv
 	}
 }
 
@@ -200,6 +253,13 @@ func (l *loop) recordExec(s stopped) {
 // describeAddr writes a socket address into its record.
 func describeAddr(r *record.Record, a *rules.Addr) {
 	r.Family = familyName(a.Family)
+	switch a.Proto {
+	case rules.ProtoTCP:
+		r.Proto = "tcp"
+	case rules.ProtoUDP:
+		r.Proto = "udp"
+	case rules.ProtoOther:
+	}
 	switch {
 	case a.IP.IsValid():
 		r.Addr, r.Port = a.IP.String(), int(a.Port)

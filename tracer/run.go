@@ -28,6 +28,9 @@ type Config struct {
 	WaitLeader  bool     // kill what remains when the program has exited
 	Timeout     time.Duration
 
+	// Audit: what the policy refuses is recorded and carried out. The guards hold.
+	Audit bool
+
 	Policy *rules.Policy
 	Sink   *record.Sink
 	Live   *record.Live

@@ -34,6 +34,7 @@ type task struct {
 	walking       bool          // it is in a bind(2) that changes to names wait for
 	changing      bool          // that is a change to names itself
 	noted         bool          // what was decided on the call at hand is in the trace
+	auditedExec   bool          // so is the refusal of its exec, which is not enforced
 	noWindow      string        // why the call that comes next cannot have a window
 	// again counts how often the call at hand has been decided anew; retrying: the next
 	// seccomp stop is such a call; barred: the canonical way is barred to the task.

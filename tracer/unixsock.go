@@ -32,7 +32,7 @@ func (l *loop) swappable(path string) bool {
 		at += next + 1
 		r := rules.Request{Access: decode.Remove, Act: rules.ActRenameSource}
 		r.File = rules.File{Path: path[:at-1], Exists: true, Mode: unix.S_IFDIR | 0o755}
-		if !l.decide(stopped{}, &r).Refused() {
+		if !l.bars(l.decide(stopped{}, &r)) {
 			return true
 		}
 	}

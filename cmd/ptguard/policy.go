@@ -46,13 +46,57 @@ func (f *policyFlags) values() rules.FlagValues {
 	}
 }
 
+// words gives the flags as words of a command line, for the trace: with them the same
+// policy can be made again. Variables decide nothing and may be secret: they are left out.
+func (f *policyFlags) words() []string {
+	var out []string
+	for _, list := range []struct {
+		flag   string
+		values []string
+	}{
+		{"--policy", f.files()},
+		{"--preset", f.Preset},
+		{"--mode", one(f.Mode)},
+		{"--work", one(f.Work)},
+		{"--read", f.Read},
+		{"--write", f.Write},
+		{"--deny", f.Deny},
+		{"--hide", f.Hide},
+		{"--allow-exec", f.AllowExec},
+		{"--deny-exec", f.DenyExec},
+		{"--connect", f.Connect},
+		{"--bind", f.Bind},
+		{"--deny-net", f.DenyNet},
+	} {
+		for _, v := range list.values {
+			out = append(out, list.flag+"="+v)
+		}
+	}
+	if f.NoExec {
+		out = append(out, "--no-exec")
+	}
+	return out
+}
+
+func one(word string) []string {
+	if word == "" {
+		return nil
+	}
+	return []string{word}
+}
+
+// files are the policy files: those of -p, else the one of the environment.
+func (f *policyFlags) files() []string {
+	if named := os.Getenv("PTGUARD_POLICY"); len(f.Policy) == 0 && named != "" {
+		return []string{named}
+	}
+	return f.Policy
+}
+
 // sources reads all layers in their order: presets, files, flags. read lists the files
 // that were read, which the tree must not change.
 func (f *policyFlags) sources() (layers []*rules.Source, read []string, err error) {
-	names := f.Policy
-	if named := os.Getenv("PTGUARD_POLICY"); len(names) == 0 && named != "" {
-		names = []string{named}
-	}
+	names := f.files()
 	load := func(name string) (*rules.Source, error) {
 		read = append(read, name)
 		return readPolicy(name)

@@ -37,6 +37,7 @@ type runCmd struct {
 	Wait         string        `enum:"all,leader" default:"all" group:"process" help:"Wait for the whole tree, or kill what remains when CMD ends: all or leader (default ${default})."`
 	AllowSetuid  bool          `group:"process" help:"Let set-uid programs work, when run as root (default off: no_new_privs)."`
 	FailOnDenial bool          `group:"process" help:"Exit 120 where it would be 0 if anything was refused (default off)."`
+	Audit        bool          `group:"policy" help:"Refuse nothing: record what would be refused. The guards hold (default off)."`
 
 	Trace      string `placeholder:"FILE|fd:N|-" group:"records" help:"Write the trace there, for ptguard dump; - is standard error (default none)."`
 	TraceLevel string `enum:"denials,decisions,all" default:"denials" group:"records" help:"What goes into the trace: denials, decisions or all (default ${default})."`
@@ -62,6 +63,9 @@ func (c *runCmd) Run() error {
 		return err
 	}
 	defer func() { _ = g.log.Close() }() // nothing is left to tell anybody
+	if c.Audit {
+		g.live.Warn("AUDIT: nothing is enforced; what the policy would refuse is recorded and carried out")
+	}
 	for _, w := range g.warnings {
 		g.live.Warn(w)
 	}
@@ -112,10 +116,15 @@ type guarded struct {
 	live     *record.Live
 	command  []string
 	warnings []string
+	flags    []string // the policy's part of the command line
+	audit    bool
 }
 
 // prepare does everything that can fail before anything runs.
 func (c *runCmd) prepare(command []string) (*guarded, error) {
+	if c.Audit {
+		c.KeepEnv = true // what is missing there could make the program fail
+	}
 	layers, files, err := c.sources()
 	if err != nil {
 		return nil, err
@@ -129,7 +138,7 @@ func (c *runCmd) prepare(command []string) (*guarded, error) {
 			return nil, fmt.Errorf("--keep-fd %d: %w", fd, err)
 		}
 	}
-	g := &guarded{machine: m, command: command, warnings: m.warnings}
+	g := &guarded{machine: m, command: command, warnings: m.warnings, flags: c.words(), audit: c.Audit}
 	if err := g.openRecords(c); err != nil {
 		return nil, err
 	}
@@ -148,7 +157,7 @@ func (c *runCmd) prepare(command []string) (*guarded, error) {
 	g.config = tracer.Config{
 		Path: path, Argv: command, Env: env, KeepFDs: c.KeepFD, AllowSetuid: c.AllowSetuid,
 		WaitLeader: c.Wait == "leader", Timeout: c.Timeout,
-		Policy: g.policy, Sink: g.sink, Live: g.live,
+		Policy: g.policy, Sink: g.sink, Live: g.live, Audit: c.Audit,
 		OnStart: g.started,
 	}
 	return g, nil
@@ -180,7 +189,7 @@ func (g *guarded) openRecords(c *runCmd) (err error) {
 	if trace == "none" {
 		trace = ""
 	}
-	g.live = record.NewLive(g.log, record.LiveOptions{Colour: g.log.Colour(), Trace: trace})
+	g.live = record.NewLive(g.log, record.LiveOptions{Colour: g.log.Colour(), Trace: trace, Audit: c.Audit})
 	if trace == "" {
 		trace = "none"
 	}
@@ -223,6 +232,7 @@ func (g *guarded) started(t tracer.Tier) {
 	g.sink.Put(&record.Record{Kind: record.KindStart, PID: os.Getpid(), Start: &record.Start{
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
 		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
+		Cwd: g.machine.facts.Cwd, Flags: g.flags, Audit: g.audit,
 	}}, nil)
 }
 

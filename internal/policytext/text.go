@@ -85,5 +85,15 @@ func (t *Text) Fail(at Place, err error) *PosError {
 	return e
 }
 
+// Line is the line at a place, printable and short enough for a terminal; "" if the place
+// has none.
+func (t *Text) Line(at Place) string {
+	if at.Line <= 0 || at.Line > len(t.lines) {
+		return ""
+	}
+	line, _ := clip(strings.TrimSpace(t.lines[at.Line-1]), at.Col)
+	return line
+}
+
 // Pos words a place of the text, as records print it.
 func (t *Text) Pos(at Place) string { return fmt.Sprintf("%s:%d:%d", t.Name, at.Line, at.Col) }
