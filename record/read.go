@@ -97,6 +97,10 @@ func (r *Reader) Next() (*Record, error) {
 // Line is the number of the line that Next returned last, from 1.
 func (r *Reader) Line() int { return r.line }
 
+// Buffered tells whether more was read already than Next has given: without it, Next may wait
+// for a file that is followed.
+func (r *Reader) Buffered() bool { return r.in.Buffered() > 0 }
+
 // Raw is the text of that line without its newline, valid until the next call of Next.
 func (r *Reader) Raw() []byte { return r.raw }
 

@@ -171,7 +171,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		table, sum, lines := NewTable(io.Discard, 80), NewSummary(io.Discard), new(bytes.Buffer)
+		table, sum, lines := NewTable(io.Discard, 80, true), NewSummary(io.Discard, nil, ""), new(bytes.Buffer)
 		copied := NewJSONL(lines)
 		steps, good := 0, 0
 		for {
@@ -271,9 +271,9 @@ var golden = filepath.Join("testdata", "trace.jsonl")
 // TestGolden renders testdata/trace.jsonl; PTGUARD_UPDATE=1 rewrites what is expected.
 func TestGolden(t *testing.T) {
 	for name, make := range map[string]func(io.Writer) Renderer{
-		"trace.table":   func(w io.Writer) Renderer { return NewTable(w, 0) },
-		"trace.80":      func(w io.Writer) Renderer { return NewTable(w, 80) },
-		"trace.summary": NewSummary,
+		"trace.table":   func(w io.Writer) Renderer { return NewTable(w, 0, false) },
+		"trace.80":      func(w io.Writer) Renderer { return NewTable(w, 80, false) },
+		"trace.summary": func(w io.Writer) Renderer { return NewSummary(w, nil, "") },
 		"trace.copy":    NewJSONL,
 	} {
 		f, err := os.Open(golden)
@@ -320,7 +320,7 @@ func TestGolden(t *testing.T) {
 // The table streams: rows after the first batch keep its widths, none is lost.
 func TestTableBatches(t *testing.T) {
 	var b bytes.Buffer
-	table := NewTable(&b, 0)
+	table := NewTable(&b, 0, false)
 	for i := range 2*tableBatch + 7 {
 		r := denial("/x")
 		r.Seq = uint64(i)
@@ -344,7 +344,7 @@ func TestTableBatches(t *testing.T) {
 
 func TestCounterIsBounded(t *testing.T) {
 	var b bytes.Buffer
-	s := NewSummary(&b)
+	s := NewSummary(&b, nil, "")
 	r := denial("")
 	for i := range summaryNames + 50 {
 		r.Resolved = fmt.Sprint("/", i)

@@ -12,8 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
 )
 
 // Renderer shows records as they are read. Add takes one; Close writes what it kept back.
@@ -22,6 +23,15 @@ import (
 type Renderer interface {
 	Add(r *Record, raw []byte) error
 	Close() error
+}
+
+// Flush writes what r holds back, as far as it can: a file that is followed is shown as it
+// grows.
+func Flush(r Renderer) error {
+	if f, ok := r.(interface{ Flush() error }); ok {
+		return f.Flush()
+	}
+	return nil // a summary, a tree: there is nothing to show before the end
 }
 
 // NewJSONL returns a Renderer that copies lines as they are, unknown fields included;
@@ -39,6 +49,7 @@ func (j *jsonl) Add(_ *Record, raw []byte) error {
 	return err
 }
 
+func (j *jsonl) Flush() error { return j.w.Flush() }
 func (j *jsonl) Close() error { return j.w.Flush() }
 
 // appendSafeJSON replaces invisible characters, which in valid JSON occur only in strings,
@@ -88,14 +99,15 @@ const (
 
 // NewTable returns a Renderer of aligned columns. width is that of the terminal in
 // columns: columns that do not fit are left out, lines still too long are cut. 0 keeps
-// everything.
-func NewTable(w io.Writer, width int) Renderer {
-	return &table{w: bufio.NewWriterSize(w, 64<<10), width: width}
+// everything. colour marks verdicts.
+func NewTable(w io.Writer, width int, colour bool) Renderer {
+	return &table{w: bufio.NewWriterSize(w, 64<<10), width: width, colour: colour}
 }
 
 type table struct {
 	w      *bufio.Writer
 	width  int
+	colour bool
 	rows   [][]string // held back until widths are known
 	widths []int      // -1 for a column left out
 	line   []byte
@@ -151,9 +163,13 @@ func (t *table) need() int {
 
 func (t *table) print(row []string) error {
 	b := t.line[:0]
+	from, to := 0, 0 // the verdict
 	for i, cell := range row {
 		if t.widths[i] < 0 {
 			continue
+		}
+		if i == verdictColumn {
+			from, to = len(b), len(b)+len(cell)
 		}
 		b = append(b, cell...)
 		for n := columns(cell); n < t.widths[i]+2; n++ {
@@ -164,9 +180,20 @@ func (t *table) print(row []string) error {
 	if t.width > 0 {
 		b = cutColumns(b, t.width)
 	}
+	if code := verdictColour[row[verdictColumn]]; t.colour && code != "" && to <= len(b) {
+		b = slices.Insert(b, to, []byte("\x1b[0m")...)
+		b = slices.Insert(b, from, []byte(code)...)
+	}
 	t.line = append(b, '\n')
 	_, err := t.w.Write(t.line)
 	return err
+}
+
+// verdictColumn is the index of VERDICT; its cells have a colour on a terminal.
+const verdictColumn = 2
+
+var verdictColour = map[string]string{
+	"deny": "\x1b[31m", "kill": "\x1b[1;31m", "hide": "\x1b[35m", "ask-deny": "\x1b[31m", "allow": "\x1b[32m", "ask-allow": "\x1b[32m",
 }
 
 // cutColumns shortens a line to width columns; an ellipsis is the last of them.
@@ -184,40 +211,19 @@ func cutColumns(line []byte, width int) []byte {
 	return line
 }
 
-// wide has the characters that take two columns of a terminal: W and F of Unicode's
-// EastAsianWidth, blocks at a time.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x1100, Hi: 0x115f, Stride: 1},
-		{Lo: 0x2e80, Hi: 0x303e, Stride: 1},
-		{Lo: 0x3041, Hi: 0xa4cf, Stride: 1},
-		{Lo: 0xa960, Hi: 0xa97c, Stride: 1},
-		{Lo: 0xac00, Hi: 0xd7a3, Stride: 1},
-		{Lo: 0xf900, Hi: 0xfaff, Stride: 1},
-		{Lo: 0xfe30, Hi: 0xfe6f, Stride: 1},
-		{Lo: 0xff01, Hi: 0xff60, Stride: 1},
-		{Lo: 0xffe0, Hi: 0xffe6, Stride: 1},
-	},
-	R32: []unicode.Range32{
-		{Lo: 0x16fe0, Hi: 0x18cff, Stride: 1},
-		{Lo: 0x1b000, Hi: 0x1b2ff, Stride: 1},
-		{Lo: 0x1f300, Hi: 0x1f64f, Stride: 1},
-		{Lo: 0x1f680, Hi: 0x1f6ff, Stride: 1},
-		{Lo: 0x1f900, Hi: 0x1faff, Stride: 1},
-		{Lo: 0x20000, Hi: 0x3fffd, Stride: 1},
-	},
-}
+// wide counts the columns of a terminal that a character takes: wcwidth(3), without the
+// doubts of old East Asian terminals.
+var wide = func() *runewidth.Condition {
+	c := runewidth.NewCondition()
+	c.EastAsianWidth = false
+	return c
+}()
 
 func runeColumns(r rune) int {
-	switch {
-	case r < 0x300:
+	if r < 0x300 {
 		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me):
-		return 0
-	case unicode.Is(wide, r):
-		return 2
 	}
-	return 1
+	return wide.RuneWidth(r)
 }
 
 func columns(s string) int {
@@ -227,6 +233,9 @@ func columns(s string) int {
 	}
 	return n
 }
+
+// Flush fixes the widths by the rows that are there.
+func (t *table) Flush() error { return t.Close() }
 
 func (t *table) Close() error {
 	if len(t.rows) > 0 {
@@ -292,9 +301,10 @@ const (
 )
 
 // NewSummary returns a Renderer that counts refusals: the most frequent ones, and by
-// program, by rule and by event. Close writes it.
-func NewSummary(w io.Writer) Renderer {
-	return &summary{w: w, kinds: newCounter(), programs: newCounter(), rules: newCounter(), events: newCounter()}
+// program, by rule and by event. With known it also tells what is new since that trace, which
+// is called old, and what is gone. Close writes it.
+func NewSummary(w io.Writer, known *Known, old string) Renderer {
+	return &summary{w: w, known: known, old: old, fresh: newCounter(), kinds: newCounter(), programs: newCounter(), rules: newCounter(), events: newCounter()}
 }
 
 type summary struct {
@@ -306,6 +316,9 @@ type summary struct {
 	start                          *Start
 	end                            *End
 	kinds, programs, rules, events *counter
+	known                          *Known
+	old                            string
+	fresh                          *counter
 }
 
 func (s *summary) Add(r *Record, _ []byte) error {
@@ -334,6 +347,9 @@ func (s *summary) Add(r *Record, _ []byte) error {
 	n := max(r.Count, 1)
 	s.denials += n
 	s.kinds.add(strings.Join([]string{cmp.Or(r.Verdict, "deny"), cmp.Or(strings.Join(r.Access, ","), "call"), cmp.Or(Object(r), r.Syscall)}, " "), n)
+	if s.known != nil && s.known.New(r) {
+		s.fresh.add(kindOfRefusal(r), n)
+	}
 	s.programs.add(cmp.Or(r.Exe, r.Comm, "?"), n)
 	s.rules.add(cmp.Or(r.Rule, "?"), n)
 	s.events.add(cmp.Or(r.Event, r.Syscall, "?"), n)
@@ -359,6 +375,9 @@ func (s *summary) Close() error {
 			fmt.Fprintf(b, "note      the end record counts %d denials: the others are lost, or left out by a filter\n", s.end.Denials)
 		}
 	}
+	if s.known != nil {
+		s.compare(b)
+	}
 	for _, part := range []struct {
 		title string
 		c     *counter
@@ -366,6 +385,20 @@ func (s *summary) Close() error {
 		part.c.write(b, part.title)
 	}
 	return b.Flush()
+}
+
+// compare writes what is new and what is gone since the other trace.
+func (s *summary) compare(b *bufio.Writer) {
+	gone := newCounter()
+	for kind, n := range s.known.kinds {
+		if !s.known.met[kind] {
+			gone.add(kind, n)
+		}
+	}
+	fmt.Fprintf(b, "new       %d kinds of refusal that %s does not have\n", len(s.fresh.n), EscapeText(s.old))
+	fmt.Fprintf(b, "gone      %d kinds that only %s has\n", len(gone.n), EscapeText(s.old))
+	s.fresh.write(b, "new refusals")
+	gone.write(b, "gone refusals")
 }
 
 // counter counts names, at most summaryNames different ones.

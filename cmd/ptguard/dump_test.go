@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,18 @@ func runDump(t *testing.T, in string, args ...string) (out, errs string, err err
 	var o, e bytes.Buffer
 	err = c.dump(strings.NewReader(in), &o, &e, 0, time.Date(2026, 3, 1, 12, 0, 10, 0, time.UTC))
 	return o.String(), e.String(), err
+}
+
+// dump reads one stream as dumper.all reads a file.
+func (c *dumpCmd) dump(in io.Reader, out, errs io.Writer, width int, now time.Time) error {
+	d, err := c.dumper(out, errs, width, now)
+	if err != nil {
+		return err
+	}
+	if err := d.lines.read(c.File, in, d.add); err != nil {
+		return errors.Join(err, d.show.Close())
+	}
+	return d.close()
 }
 
 func TestDump(t *testing.T) {
