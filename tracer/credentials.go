@@ -52,6 +52,7 @@ func readCredentials(tid int) (*credentials, error) {
 // call that may have changed them.
 func (l *loop) credentialsOf(s stopped) (*credentials, error) {
 	if s.creds != nil {
+		s.creds.fenced = s.proc.fenced
 		return s.creds, nil
 	}
 	c, err := readCredentials(s.tid)
@@ -67,7 +68,7 @@ func (l *loop) credentialsOf(s stopped) (*credentials, error) {
 func (l *loop) credentialsChange(s stopped) {
 	s.task.creds = nil
 	if native.SyscallName(uint32(l.number)) == "landlock_restrict_self" && l.started {
-		s.proc.fenced = true
+		s.proc.fenced, s.proc.adopted, l.fences = true, false, true
 	}
 	s.resume(0)
 }

@@ -80,7 +80,7 @@ func (l *loop) callOf(s stopped, row *decode.Row, args *[6]uint64) {
 	case decode.Changes:
 		l.credentialsChange(s)
 	case decode.Filters:
-		s.proc.filtered = true
+		s.proc.filtered, s.proc.adopted = true, false
 		s.resume(0)
 	case decode.Range:
 		l.rangeCall(s, row, args)

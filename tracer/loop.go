@@ -38,6 +38,8 @@ type loop struct {
 	own         *credentials
 	core        unix.Rlimit // the limit on core dumps that ptguard was started with
 
+	turns   turns
+	fences  bool   // some process has put itself into a Landlock domain
 	started bool   // the program's own exec has happened
 	filters string // how many seccomp filters the program starts with (proc_pid_status(5))
 	ended   bool   // the program has exited
@@ -52,14 +54,14 @@ type loop struct {
 	ringing bool
 }
 
-// run handles stops until no child is left.
+// run handles events until no child is left.
 func (l *loop) run() {
 	for {
 		l.runPosted()
-		pid, status, err := wait()
+		e, err := l.next()
 		switch {
 		case err == nil:
-			l.dispatch(pid, status)
+			l.dispatch(e.tid, e.status)
 		case errors.Is(err, unix.EINTR): // the bell
 		case errors.Is(err, unix.ECHILD):
 			return
@@ -132,15 +134,14 @@ func isStopSignal(sig unix.Signal) bool {
 }
 
 // adopt books a task at its first stop, which may come before its parent's event
-// (techniques A20). Nothing is inherited yet that only the parent's event could tell;
-// with scopes a task will be held here until it is known whose child it is.
+// (techniques A20). What only the parent's event could tell is taken to be the stricter.
 func (l *loop) adopt(tid int) *task {
 	t := &task{tid: tid, slot: -1}
 	t.enter(&space{crowded: true})
 	if pid := threadGroup(tid); pid != tid && l.tasks[pid] != nil {
 		t.proc = l.tasks[pid].proc
 	} else {
-		t.proc = &process{pid: pid, core: l.core}
+		t.proc = &process{pid: pid, core: l.core, adopted: true, fenced: l.fences, filtered: l.ownFilters(tid)}
 	}
 	l.tasks[tid] = t
 	return t

@@ -11,7 +11,7 @@ import (
 // something else in its place, or keep it from a forked child is refused. All of it is in
 // registers. With mseal(2) the kernel refuses most of these by itself.
 func (l *loop) rangeCall(s stopped, row *decode.Row, args *[6]uint64) {
-	if sp := s.space; sp != nil && sp.state != spaceNone {
+	if sp := s.space; sp != nil && (sp.state != spaceNone || sp.crowded) {
 		for _, r := range ranges(row.Name, args) {
 			if sp.covers(r[0], r[1]) {
 				s.refuse(unix.EPERM)
@@ -49,5 +49,9 @@ func (sp *space) covers(start, length uint64) bool {
 		base = sp.setter.setup.base
 	}
 	end := start + length
+	if sp.crowded {
+		// Its memory may be that of another space, whose window lies somewhere there.
+		return end < start || start < windowEnd && end+pageSize > windowFirst
+	}
 	return end < start || start < base+windowSize && end+pageSize > base
 }

@@ -94,7 +94,7 @@ func (l *loop) beginSetup(s stopped) {
 // aim picks where the window is to lie: somewhere at random, at last wherever the kernel likes.
 func (l *loop) aim(sp *space, u *setup) {
 	u.stub = hasStub && !u.wary && sp.tasks == 1 && !sp.crowded && sp.tries == 0
-	u.base = windowFirst + uint64(rand.IntN(1<<22))*pageSize
+	u.base = windowFirst + uint64(rand.IntN(windowSpread))*pageSize
 	if sp.tries == setupTries-1 && !l.policy.Guard { // the range tests know only that range
 		u.base = 0
 	}

@@ -86,6 +86,9 @@ func (l *loop) adopted(parent stopped, child *task, flags uint64) {
 	if flags&unix.CLONE_FS != 0 && child.proc != parent.proc {
 		child.proc.sharesFS, parent.proc.sharesFS = true, true
 	}
+	if p, q := child.proc, parent.proc; p.adopted {
+		p.adopted, p.undumpable, p.fenced, p.filtered = false, q.undumpable, q.fenced, q.filtered
+	}
 }
 
 // releaseHeld looks again at the calls that waited.

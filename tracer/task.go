@@ -58,6 +58,8 @@ type process struct {
 	filtered bool
 	// core is what it takes for its limit on core dumps, see carryCore.
 	core unix.Rlimit
+	// adopted: its parent's event has not been seen, so what it inherited is a guess.
+	adopted bool
 	// fenced: it put itself into a Landlock domain.
 	fenced bool
 }

@@ -39,6 +39,10 @@ const (
 	secondPath  = offFrames + frames*frameSize
 	secondRoom  = slotSize - secondPath
 	windowFirst = decode.WindowFirst
+	windowEnd   = windowFirst + windowSpread*pageSize + windowSize // of all windows of the tree
+
+	// windowSpread is the number of pages that a window may begin at.
+	windowSpread = 1 << 22
 )
 
 // window is our side of it. A fork shares it between two spaces.

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ptguard/internal/ktest"
+)
+
+// TestFairTurns: processes that stop all the time do not keep another one waiting. wait4(2)
+// would: it gives the latest born first, and beside two of them an older process makes one
+// call in thousands, beside sixteen none at all. Counted, not timed: the others' calls for
+// each of its own.
+func TestFairTurns(t *testing.T) {
+	t.Parallel()
+	flood := ktest.Tracee(t, "flood")
+	for _, age := range []string{"old", "new"} {
+		t.Run(age, func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, nil)
+			r := b.Guard(t, nil, flood, "16", "100", age)
+			var each, most int
+			if n, _ := fmt.Sscanf(r.Stdout, "%d calls of others for each, %d at most", &each, &most); n != 2 || r.Status != 0 {
+				t.Fatalf("want two counts, got %v", r)
+			}
+			if each > 1000 {
+				t.Errorf("sixteen others made %d calls for each of the one's", each)
+			}
+		})
+	}
+}
+
+// TestKilled: whatever state ptguard and the tree are in, kill -9 of ptguard leaves nothing:
+// ptguard stopped before, the tree in a group stop, a daemon of a session of its own.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	const tree = `sleep 600 & (setsid sh -c 'sleep 601 & echo $! >daemon.pid; exec sleep 602' &)
+		until [ -s daemon.pid ]; do :; done; `
+	for name, c := range map[string]struct {
+		script string
+		stop   bool // ptguard
+	}{
+		"ptguard stopped": {tree + "touch ready; while :; do : >>busy; done", true},
+		"group stop":      {tree + "kill -STOP $! $(cat daemon.pid); touch ready; wait", false},
+		"both":            {tree + "kill -STOP $! $(cat daemon.pid); touch ready; kill -STOP $$", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, nil)
+			r := b.Run(t, ktest.Cmd{Argv: b.Guarded(t, nil, "bash", "-c", c.script), Started: func(pid int) {
+				await(t, b, "work/ready")
+				if c.stop {
+					_ = syscall.Kill(pid, syscall.SIGSTOP)
+					ktest.Until(ktest.DefaultTimeout, func() bool {
+						return strings.Contains(text(t, "/proc/"+strconv.Itoa(pid)+"/stat"), ") T ")
+					})
+				}
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}})
+			if r.Signal != syscall.SIGKILL {
+				t.Errorf("want death by SIGKILL, got %v", r)
+			}
+			b.NoProcessLeft(t)
+		})
+	}
+}
+
+// TestDescriptorLimit: ptguard works with as many descriptors as it may have, and passes on
+// the limit that it was started with.
+func TestDescriptorLimit(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, nil)
+	script := "ulimit -Sn 64; ulimit -Hn 128; exec "
+	bare := b.Bare(t, "sh", "-c", script+"sh -c 'ulimit -Sn; ulimit -Hn'")
+	guarded := b.Bare(t, "sh", "-c", script+strings.Join(b.Guarded(t, nil, "sh", "-c", "'ulimit -Sn; ulimit -Hn'"), " "))
+	if bare.Stdout != "64\n128\n" || guarded.Stdout != bare.Stdout {
+		t.Errorf("want the same limits, got %v and %v", bare, guarded)
+	}
+}
