@@ -50,6 +50,11 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 			return
 		}
 	}
+	s.performed(err)
+}
+
+// performed answers a call that we have made for the task.
+func (s stopped) performed(err error) {
 	switch {
 	case errors.Is(err, errLimit):
 		_ = unix.Tgkill(s.proc.pid, s.tid, unix.SIGXFSZ)
@@ -260,7 +265,33 @@ func performLink(l *loop, _ stopped) (func() error, error) {
 	}, nil
 }
 
-// performTruncate looks after the limit of the task, which ours is not.
+// carryTruncate performs a truncate elsewhere, while the task stays stopped: it may have to
+// wait for as long as /proc/sys/fs/lease-break-time says, for a lease that the tree holds.
+func (l *loop) carryTruncate(s stopped) {
+	size := int64(l.call.Args[1])
+	if size < 0 || !l.sameRights(s) {
+		l.perform(s, performTruncate, true)
+		return
+	}
+	fd, err := unix.FcntlInt(uintptr(l.judged[0].resolved.FD), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		s.refuse(errnoOf(err))
+		return
+	}
+	limit := fileSizeLimit(s.tid)
+	go func() {
+		err := truncate(fd, size, limit)
+		unix.Close(fd)
+		l.post(func() {
+			if l.tasks[s.tid] == s.task && s.inStop {
+				s.performed(err)
+			}
+		})
+	}()
+}
+
+// performTruncate is for a task with rights of its own, which only the tracer thread takes
+// on. It must not wait there.
 func performTruncate(l *loop, s stopped) (func() error, error) {
 	r := &l.judged[0].resolved
 	size := int64(l.call.Args[1])
@@ -269,19 +300,31 @@ func performTruncate(l *loop, s stopped) (func() error, error) {
 	}
 	limit := fileSizeLimit(s.tid)
 	return func() error {
-		var st unix.Stat_t
-		if err := unix.Fstat(r.FD, &st); err != nil {
-			return err
-		}
-		// The limit is looked at last, and only when the file would grow.
-		if st.Mode&unix.S_IFMT == unix.S_IFREG && size > st.Size && uint64(size) > limit {
-			if err := unix.Faccessat(unix.AT_FDCWD, pinPath(r.FD), unix.W_OK, unix.AT_EACCESS); err != nil {
+		if r.Stat.Mode&unix.S_IFMT == unix.S_IFREG {
+			fd, err := unix.Open(pinPath(r.FD), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // EAGAIN under a lease
+			if err != nil {
 				return err
 			}
-			return errLimit
+			unix.Close(fd)
 		}
-		return unix.Truncate(pinPath(r.FD), size)
+		return truncate(r.FD, size, limit)
 	}, nil
+}
+
+// truncate looks after the limit of the task, which ours is not.
+func truncate(fd int, size int64, limit uint64) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	// The limit is looked at last, and only when the file would grow.
+	if st.Mode&unix.S_IFMT == unix.S_IFREG && size > st.Size && uint64(size) > limit {
+		if err := unix.Faccessat(unix.AT_FDCWD, pinPath(fd), unix.W_OK, unix.AT_EACCESS); err != nil {
+			return err
+		}
+		return errLimit
+	}
+	return unix.Truncate(pinPath(fd), size)
 }
 
 // fileSizeLimit is RLIMIT_FSIZE of a task. prlimit(2) would want CAP_SYS_RESOURCE for a task
