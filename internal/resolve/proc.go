@@ -154,8 +154,10 @@ func (w *walk) procLink(name, text string) (string, bool, syscall.Errno, error) 
 	return text, false, errno, nil
 }
 
-// heldFlags notes what the magic link name in cur stands for.
-func (w *walk) heldFlags(hop, name string) (syscall.Errno, error) {
+// heldFlags notes what the magic link name in cur stands for; pin is what it led to. The
+// number may stand for another descriptor by now, whose flags must not count: both are asked
+// for inode and mount.
+func (w *walk) heldFlags(pin int, hop, name string) (syscall.Errno, error) {
 	o := w.o
 	o.Magic, o.MagicPID, o.MagicFD, o.HeldFlags = MagicOther, 0, 0, 0
 	dir := strings.TrimSuffix(hop, "/"+name)
@@ -170,29 +172,46 @@ func (w *walk) heldFlags(hop, name string) (syscall.Errno, error) {
 		return 0, fmt.Errorf("magic link %s: no descriptor number", hop)
 	}
 	o.Magic, o.MagicPID = MagicFD, pid
-	fd, err := unix.Openat(w.cur, "../fdinfo/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err == unix.ENOENT { //nolint:errorlint // closed meanwhile
-		return unix.ENOENT, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("open fdinfo of %s: %w", hop, err)
-	}
-	defer closeFD(fd)
-	var buf [512]byte
-	n, err := unix.Read(fd, buf[:])
+	var room [2][512]byte
+	info, err := readAt(w.cur, "../fdinfo/"+name, room[0][:])
 	if err == unix.ENOENT { //nolint:errorlint // closed meanwhile
 		return unix.ENOENT, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read fdinfo of %s: %w", hop, err)
 	}
-	flags, ok := field(buf[:n], "flags:")
+	own, err := readAt(w.view.proc, "self/fdinfo/"+strconv.Itoa(pin), room[1][:])
+	if err != nil {
+		return 0, fmt.Errorf("read fdinfo of %d: %w", pin, err)
+	}
+	o.HeldFlags = unix.O_PATH // grants nothing
+	for _, key := range []string{"ino:", "mnt_id:"} { // ino: Linux 5.14
+		there, ok := field(info, key)
+		if here, _ := field(own, key); !ok || here != there {
+			return 0, nil
+		}
+	}
+	flags, ok := field(info, "flags:")
 	held, err := strconv.ParseInt(flags, 8, 64)
 	if !ok || err != nil {
 		return 0, fmt.Errorf("read fdinfo of %s: no flags", hop)
 	}
 	o.HeldFlags = int(held)
 	return 0, nil
+}
+
+// readAt reads the beginning of a small file.
+func readAt(dir int, name string, buf []byte) ([]byte, error) {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFD(fd)
+	n, err := unix.Read(fd, buf)
+	if err != nil {
+		return nil, err
+	}
+	return buf[:n], nil
 }
 
 // field finds the value of a "key:\tvalue" line.

@@ -413,7 +413,7 @@ func (w *walk) jump(hop, name, after string, last bool) (done bool, err error) {
 		closeFD(fd)
 		return true, w.fail(unix.EXDEV)
 	}
-	errno, err = w.heldFlags(hop, name)
+	errno, err = w.heldFlags(fd, hop, name)
 	if err != nil || errno != 0 {
 		closeFD(fd)
 		if err != nil {
