@@ -181,17 +181,7 @@ func (l *loop) isBound(s stopped, fd int) bool {
 		return l.facts.bound[socketInode(s.tid, fd)]
 	}
 	defer unix.Close(n)
-	name, err := unix.Getsockname(n)
-	if err != nil {
-		return false
-	}
-	switch a := name.(type) {
-	case *unix.SockaddrInet4:
-		return a.Port != 0
-	case *unix.SockaddrInet6:
-		return a.Port != 0
-	}
-	return true // not an internet socket
+	return hasAddress(n)
 }
 
 // copyFD duplicates a descriptor of a stopped task (pidfd_getfd(2), Linux 5.6; of a single

@@ -40,7 +40,7 @@ var carry = map[string]func(*loop, stopped){
 	"getrlimit": (*loop).carryCore, "setrlimit": (*loop).carryCore, "prlimit64": (*loop).carryCore,
 	"setpriority": (*loop).carryPriority, "ioprio_set": (*loop).carryPriority,
 
-	"connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
+	"listen": (*loop).carryListen, "connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
 	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,
 }
 

@@ -50,6 +50,13 @@ func (l *loop) carryAddress(s stopped) {
 		l.connectPinned(s, j)
 		return
 	}
+	if l.call.Row.Name == "sendto" {
+		if l.refusedElsewhere(s, j, l.call.Args[3]) {
+			return
+		}
+	} else if l.protocolMatters(s, j) && l.onCopy(s, j) {
+		return
+	}
 	// A datagram is sent along the path; a connect whose path could change is made elsewhere.
 	sends := path && l.call.Row.Name == "sendto" && l.swappable(j.request.File.Path+"/")
 	if (sends || path && j.object.Access == decode.Bind) && l.awaitChange(s) {
@@ -139,6 +146,13 @@ func (l *loop) carryMessage(s stopped) {
 	raw, sends := "", false
 	if len(l.judged) > 0 && l.judged[0].object.Index == 0 {
 		a := &l.judged[0].object.Addr
+		flags := l.call.Args[2]
+		if many {
+			flags = l.call.Args[3]
+		}
+		if l.refusedElsewhere(s, &l.judged[0], flags) {
+			return
+		}
 		sends = a.Family == unix.AF_UNIX && a.Path != "" && l.swappable(l.judged[0].request.File.Path+"/")
 	}
 	if sends && l.awaitChange(s) || !l.inWindow(s) {

@@ -398,3 +398,41 @@ func TestAddrFamilies(t *testing.T) {
 		ktest.Same(t, ktest.Case{Argv: []string{addr, "socket", "0xdeadbeef00000002", "0xdeadbeef00000001", "0xdeadbeef00000000"}, Stdout: "ok\n"})
 	})
 }
+
+// TestAddrDatagramWaits: a datagram to a path is sent in a way that cannot wait, and made
+// again; the program sees none of it.
+func TestAddrDatagramWaits(t *testing.T) {
+	t.Parallel()
+	const program = `
+import socket, threading, time
+r = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+r.bind("d")
+got = []
+full = threading.Event()
+def receive():
+    full.wait()
+    while len(got) < 500:
+        got.append(r.recv(100))
+t = threading.Thread(target=receive)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.setblocking(False)
+n = 0
+try:
+    while True:
+        s.sendto(b"%d" % n, "d")
+        n += 1
+except BlockingIOError:
+    pass
+s.setblocking(True)
+t.start()
+threading.Timer(0.2, full.set).start()
+for i in range(n, 500):
+    if i % 2:
+        s.sendto(b"%d" % i, "d")
+    else:
+        s.sendmsg([b"%d" % i], [], 0, "d")
+t.join()
+print(n > 0, got == [b"%d" % i for i in range(500)])
+`
+	ktest.Same(t, ktest.Case{Argv: []string{"python3", "-c", program}, Stdout: "True True\n"})
+}

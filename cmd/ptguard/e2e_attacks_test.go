@@ -176,7 +176,7 @@ func (a *attack) try(t *testing.T) string {
 	program := ktest.Attack(t, a.file)
 	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) { a.fill(t, b, program) })
 	ports := listenPorts(t, b)
-	words := strings.NewReplacer("{work}", b.Work, "{outside}", b.Outside, "{root}", b.Root, "{ok}", ports[0], "{bad}", ports[1])
+	words := strings.NewReplacer("{work}", b.Work, "{outside}", b.Outside, "{root}", b.Root, "{ok}", ports[0], "{bad}", ports[1], "{tcp}", "tcp 127.0.0.1:"+ports[1])
 	flags := []string{"--deny", b.Work + "/secret", "--deny", b.Work + "/denied", "--deny-exec", b.Work + "/victim", "--connect", "127.0.0.1:" + ports[0]}
 	for _, f := range a.flags {
 		flags = append(flags, words.Replace(f))

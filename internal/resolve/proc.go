@@ -184,7 +184,7 @@ func (w *walk) heldFlags(pin int, hop, name string) (syscall.Errno, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read fdinfo of %d: %w", pin, err)
 	}
-	o.HeldFlags = unix.O_PATH // grants nothing
+	o.HeldFlags = unix.O_PATH                         // grants nothing
 	for _, key := range []string{"ino:", "mnt_id:"} { // ino: Linux 5.14
 		there, ok := field(info, key)
 		if here, _ := field(own, key); !ok || here != there {
