@@ -17,9 +17,9 @@ var Passthrough = []struct{ Why, Names string }{
 	{"memory of the task itself", `
 		brk    mincore msync mlock mlock2 mlockall munlock munlockall mseal 
 		pkey_alloc pkey_free map_shadow_stack membarrier rseq rseq_slice_yield set_robust_list get_robust_list memfd_create
-		mbind get_mempolicy set_mempolicy set_mempolicy_home_node  `},
+		     `},
 	{"the task's own life, identity and limits; no_new_privs keeps rights from growing", `
-		fork vfork exit exit_group wait4 waitid set_tid_address restart_syscall rt_sigreturn
+		  exit exit_group wait4 waitid set_tid_address restart_syscall rt_sigreturn
 		getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgid getpgrp getsid
 		         setpgid setsid
 		capget   getcwd umask uname sysinfo getrusage times alarm pause 
@@ -40,7 +40,7 @@ var Passthrough = []struct{ Why, Names string }{
 	{"asynchronous I/O on descriptors the task holds", `
 		io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents`},
 	{"only look, at what has been opened or at the whole machine", `
-		fchdir ustat sysfs statmount listmount listns`},
+		fchdir   statmount listmount listns`},
 	{"only read the scheduling of others", `
 		getpriority ioprio_get sched_yield sched_getaffinity sched_getattr sched_getparam sched_getscheduler
 		sched_get_priority_max sched_get_priority_min sched_rr_get_interval`},

@@ -115,6 +115,12 @@ const (
 	NeedGuard          // only where mseal(2) is missing: the argument window must not be unmapped
 	NeedRules          // dropped in mode open, where only guards and seals hold
 	NeedCores          // only where a core dump is a file that the kernel writes past every rule
+	NeedHardened       // only in the hardened profile
+	NeedForks          // only with a limit of processes
+	NeedNoUnix         // only if the policy leaves the address family out of net.families
+	NeedNoInet
+	NeedNoInet6
+	NeedNoNetlink
 )
 
 // Answer is a constant refusal: the row is judged without the policy.
@@ -154,6 +160,7 @@ const (
 	Changes            // credentials or umask of the caller: what is known of them is forgotten
 	Filters            // the caller loads a seccomp filter of its own
 	Range              // a range of memory that the argument window must not lie in
+	Forks              // makes a process: refused beyond the limit
 	Dumpable           // PR_SET_DUMPABLE 0, PR_GET_DUMPABLE: answered without taking effect
 )
 
@@ -167,6 +174,10 @@ type Policy struct {
 	Guard   bool // mseal(2) is missing
 	Rules   bool // there are rules at all: not mode open
 	Cores   bool // there are rules, and core dumps go to files
+	// Hardened: the hardened profile is on. Forks: processes are counted.
+	Hardened, Forks bool
+	// The address families that the policy leaves out.
+	NoUnix, NoInet, NoInet6, NoNetlink bool
 }
 
 // Conditions gives the tests under which a call of this row stops with policy p. traced
@@ -198,6 +209,18 @@ func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
 		return r.When, p.Guard
 	case NeedCores:
 		return r.When, p.Cores
+	case NeedHardened:
+		return r.When, p.Hardened
+	case NeedForks:
+		return r.When, p.Forks
+	case NeedNoUnix:
+		return r.When, p.NoUnix
+	case NeedNoInet:
+		return r.When, p.NoInet
+	case NeedNoInet6:
+		return r.When, p.NoInet6
+	case NeedNoNetlink:
+		return r.When, p.NoNetlink
 	case NeedAlways:
 	}
 	return r.When, true

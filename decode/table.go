@@ -121,6 +121,12 @@ var Rows = []Row{
 		Name: "socketpair", Need: NeedRules, Const: &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "an address family that no rule can judge (unix is)"},
 		When: any(otherThan(0, unix.AF_UNIX)),
 	},
+	// Families that the policy leaves out (net.families).
+	{Name: "socket", Event: "socket.__new__", Need: NeedNoUnix, Const: leftOut, When: any(equal(0, unix.AF_UNIX))},
+	{Name: "socketpair", Need: NeedNoUnix, Const: leftOut, When: any(equal(0, unix.AF_UNIX))},
+	{Name: "socket", Event: "socket.__new__", Need: NeedNoInet, Const: leftOut, When: any(equal(0, unix.AF_INET))},
+	{Name: "socket", Event: "socket.__new__", Need: NeedNoInet6, Const: leftOut, When: any(equal(0, unix.AF_INET6))},
+	{Name: "socket", Event: "socket.__new__", Need: NeedNoNetlink, Const: leftOut, When: any(equal(0, unix.AF_NETLINK))},
 	{Name: "listen", Need: NeedRules, Args: args(socketFD, word)},
 	{Name: "setsockopt", Const: refuse("socket-options", "sends packets elsewhere than the address says"), When: any(
 		option(unix.IPPROTO_IP, unix.IP_OPTIONS), option(unix.IPPROTO_IP, unix.IP_TRANSPARENT), option(unix.IPPROTO_IPV6, unix.IPV6_RTHDR),
@@ -136,9 +142,25 @@ var Rows = []Row{
 	// Processes. CLONE_UNTRACED is cleared by the tracer, namespaces are refused.
 	{Name: "clone", Event: "os.fork", Const: refuse("namespaces", "a namespace of its own would change what every path and address means"), When: []Test{{Arg: 0, Op: AnyBit, Bits: namespaces}}},
 	{Name: "clone", Event: "os.fork", Special: Untrace, When: []Test{{Arg: 0, Op: AnyBit, Bits: unix.CLONE_UNTRACED}}},
+	{Name: "fork", Event: "os.fork", Need: NeedForks, Special: Forks},
+	{Name: "vfork", Event: "os.fork", Need: NeedForks, Special: Forks},
+	{Name: "clone", Event: "os.fork", Need: NeedForks, Special: Forks, When: []Test{{Arg: 0, Op: NoBit, Bits: unix.CLONE_THREAD}}},
 	{Name: "clone3", Const: noSuch("clone3", "its flags lie in memory that another thread can change; libc falls back to clone")},
 	{Name: "unshare", Const: refuse("namespaces", "a namespace of its own would change what every path and address means"), When: []Test{{Arg: 0, Op: AnyBit, Bits: namespaces | unix.CLONE_NEWTIME}}},
 	{Name: "setns", Const: refuse("namespaces", "another namespace would change what every path and address means")},
+	// The hardened profile: what sandboxes refuse by custom, though a tree could do no harm with it.
+	{Name: "mbind", Need: NeedHardened, Const: hardened},
+	{Name: "get_mempolicy", Need: NeedHardened, Const: hardened},
+	{Name: "set_mempolicy", Need: NeedHardened, Const: hardened},
+	{Name: "set_mempolicy_home_node", Need: NeedHardened, Const: hardened},
+	{Name: "migrate_pages", Need: NeedHardened, Const: hardened},
+	{Name: "move_pages", Need: NeedHardened, Const: hardened},
+	{Name: "ustat", Need: NeedHardened, Const: hardened},
+	{Name: "sysfs", Need: NeedHardened, Const: hardened},
+	{Name: "kcmp", Need: NeedHardened, Const: hardened},
+	{Name: "process_vm_readv", Need: NeedHardened, Const: hardened},
+	{Name: "pidfd_getfd", Need: NeedHardened, Const: hardened},
+	{Name: "syslog", Need: NeedHardened, Const: hardened},
 	// Other processes: those of the tree may be reached, no others. Landlock, where it is
 	// active, keeps signals inside as well.
 	{Name: "kill", Event: "os.kill", Special: Signal, Args: args(signalPID, word)},
@@ -321,6 +343,9 @@ const openChanges = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC | 0x400000
 var (
 	mounts  = refuse("mounts", "a mount would change what every path means")
 	machine = refuse("machine", "changes the machine outside the tree")
+	// What the hardened profile adds.
+	hardened = &Answer{Errno: syscall.EPERM, Guard: "hardened", Reason: "the hardened profile refuses this call", Hint: "hardened: false in the policy, or --no-hardened, allows it"}
+	leftOut  = &Answer{Errno: syscall.EAFNOSUPPORT, Guard: "families", Reason: "net.families of the policy leaves this address family out", Hint: "name the family under net.families"}
 
 	word        = Arg{}
 	dirfd       = Arg{Kind: Dirfd}

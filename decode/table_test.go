@@ -139,12 +139,18 @@ func TestPassthroughHasReasons(t *testing.T) {
 
 // A row that always stops hides the later rows of its name.
 func TestNoRowIsHidden(t *testing.T) {
-	last := map[string]bool{}
+	type key struct {
+		name string
+		need Need
+	}
+	always := map[key]bool{}
 	for _, r := range Rows {
-		if last[r.Name] {
+		if always[key{r.Name, NeedAlways}] || always[key{r.Name, r.Need}] {
 			t.Errorf("%s: an earlier row always stops", r.Name)
 		}
-		last[r.Name] = last[r.Name] || len(r.When) == 0
+		if len(r.When) == 0 {
+			always[key{r.Name, r.Need}] = true
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"ptguard/decode"
@@ -52,6 +53,17 @@ type Policy struct {
 	argv bool
 	// modeRule answers what nothing else did.
 	modeRule *Rule
+
+	// The settings (settings.go). unmasked and maskLifters are where the mask ends (mask.go).
+	roots       roots
+	hardened    bool
+	families    []string
+	limits      Limits
+	masked      bool
+	except      []string
+	maskRule    *Rule
+	unmasked    []string
+	maskLifters []*entry
 
 	rules    []*Rule // in the order they were stated, built-in ones last
 	entries  []*entry
@@ -108,6 +120,9 @@ func Compile(sources []*Source, m Machine) (*Policy, error) {
 	if err := c.settle(sources); err != nil {
 		return nil, err
 	}
+	if err := c.settings(sources); err != nil {
+		return nil, err
+	}
 	if err := c.checkWork(); err != nil {
 		return nil, err
 	}
@@ -136,6 +151,9 @@ func Compile(sources []*Source, m Machine) (*Policy, error) {
 	c.lift()
 	for _, e := range c.p.entries {
 		c.p.root.insert(e)
+		if e.role == roleUserAllow && c.p.maskRule != nil && !e.program {
+			c.p.maskLifters = append(c.p.maskLifters, e)
+		}
 	}
 	c.finish()
 	return c.p, nil
@@ -427,6 +445,9 @@ func (c *compiler) file(s *Source, sp *spec) error {
 	for _, p := range sp.patterns {
 		for _, b := range c.bind(p, sp.kind.allows()) {
 			made := c.attach(e, b)
+			if s.layer != LayerPreset && sp.kind.allows() {
+				c.warnGrant(rule, made[0].root, b)
+			}
 			if sp.kind != specWrite {
 				continue
 			}
@@ -434,7 +455,7 @@ func (c *compiler) file(s *Source, sp *spec) error {
 			if work := c.m.Work; contains(work, path.Clean(b.spelled)) && !contains(work, root) {
 				return s.fail(sp.pos, fmt.Errorf("this write rule lies beneath @work but leads outside it, to %s", root))
 			}
-			if !b.rooted && c.tooBroad(root) && (len(b.glob) == 0 || b.glob[len(b.glob)-1] == "**") && root != c.m.Work {
+			if s.layer == LayerPreset && !b.rooted && c.tooBroad(root) && (len(b.glob) == 0 || b.glob[len(b.glob)-1] == "**") && root != c.m.Work {
 				c.warn(rule.Pos, "%s is a broad grant: everything beneath %s may be written", sp.text, root)
 			}
 			c.addWritable(root)
@@ -608,15 +629,23 @@ func (c *compiler) builtins() {
 			}
 		}
 	}
-	work := c.builtin("@work", c.m.Work, "the work folder may be read and written", writeBundle|exec)
-	root(work, writeBundle|exec, true, c.m.Work)
+	if c.p.roots.workReadOnly {
+		work := c.builtin("@work", c.m.Work, "the work folder may be read", readBundle|exec)
+		root(work, readBundle|exec, true, c.m.Work)
+	} else {
+		work := c.builtin("@work", c.m.Work, "the work folder may be read and written", writeBundle|exec)
+		root(work, writeBundle|exec, true, c.m.Work)
+		c.addWritable(c.m.Work)
+	}
 	tmp := c.builtin("@tmp", strings.Join(c.tmp, " "), "the temp folders may be read and written", writeBundle|exec)
 	root(tmp, writeBundle|exec, true, c.tmp...)
-	for _, w := range append([]string{c.m.Work}, c.tmp...) {
+	for _, w := range c.tmp {
 		c.addWritable(w)
 	}
 	shm := c.builtin("/dev/shm", "/dev/shm", "shared memory may be used", writeBundle)
-	root(shm, writeBundle, true, "/dev/shm")
+	for _, made := range c.attach(entry{rule: shm, role: roleBaseAllow, access: writeBundle}, bound{spelled: "/dev/shm", anchor: "/"}) {
+		made.folder, made.own = true, c.p.roots.ownShm
+	}
 
 	runtime := c.builtin("@runtime", "@runtime", "programs need it to run", readBundle|exec)
 	root(runtime, readBundle|exec, false, c.runtimeRoots()...)
@@ -625,6 +654,14 @@ func (c *compiler) builtins() {
 			dir, glob := path.Split(p)
 			c.attach(entry{rule: runtime, role: roleBaseAllow, access: readBundle | exec}, bound{spelled: path.Clean(dir), anchor: "/", glob: []string{glob}})
 		}
+	}
+	if c.p.maskRule != nil {
+		c.p.unmasked = append(c.p.unmasked, c.runtimeRoots()...)
+		for _, dir := range c.runtimeRoots() {
+			c.p.unmasked = append(c.p.unmasked, c.m.lookup(dir).Path)
+		}
+		c.p.unmasked = append(append(c.p.unmasked, c.tmp...), append(c.m.ProgramChain, c.m.Program, "/dev", "/proc", "/sys")...)
+		c.p.unmasked = slices.DeleteFunc(c.p.unmasked, func(dir string) bool { return !path.IsAbs(dir) || dir == "/" || contains(dir, c.m.Work) })
 	}
 	cmd := c.builtin("command", c.m.Program, "the command given to ptguard, its links, interpreters and loader", readBundle|decode.Exec)
 	for _, p := range append([]string{c.m.Program}, c.m.ProgramChain...) {

@@ -84,6 +84,8 @@ type question struct {
 	// presetBits are what preset denies.
 	presetBits         decode.Access
 	userBits, baseBits decode.Access // steps 6 and 8
+	seen               bool          // some allow lets the object be looked at
+	fresh              bool          // no mask, for the object is not there
 	user, base         *entry
 	// at is the node of the path, nil if no rule is attached there or beneath.
 	at *node
@@ -100,6 +102,7 @@ func (q *question) take(e *entry, atRoot bool) {
 	}
 	switch e.role {
 	case roleUserAllow, roleBaseAllow:
+		q.seen = q.seen || e.access&decode.Look != 0 && (!e.own || atRoot || !q.r.File.Exists || q.r.File.Made)
 		bits = q.granted(e, atRoot)
 		q.chain.entry(e, Grants, bits)
 		if bits == 0 {
@@ -181,6 +184,9 @@ func (q *question) granted(e *entry, atRoot bool) decode.Access {
 	if f.isDevice() && !e.namesDevice() {
 		// Devices only by a rule that names them.
 		bits &= decode.Look
+	}
+	if e.own && !atRoot && f.Exists && !f.Made {
+		return 0
 	}
 	if atRoot && bits&(decode.Create|decode.Bind) != 0 && !q.mayTakeName(e) {
 		bits &^= decode.Create | decode.Bind
@@ -265,12 +271,22 @@ func (p *Policy) decideFile(r *Request, c *chain) Decision {
 		decided = q.user.rule
 	}
 
-	// 7. deny and hide of a preset. (Masks: a later issue.)
+	// 7. deny and hide of a preset, masks.
 	if q.presetHide != nil {
 		return hide(q.presetHide.rule, q.need, r.Act)
 	}
 	if q.preset != nil {
+		if p.unlisted == Hide && !p.shows(&q) {
+			return hide(q.preset.rule, q.presetBits, r.Act) // it would not be visible anyway
+		}
 		return refuse(q.preset.rule, q.presetBits)
+	}
+	if taken, absent := p.mask(&q); absent {
+		c.note(stepPreset, p.maskRule, Hides, q.need)
+		return hide(p.maskRule, q.need, r.Act)
+	} else if taken != 0 {
+		c.note(stepPreset, p.maskRule, Refuses, taken)
+		return refuse(p.maskRule, taken)
 	}
 
 	// 8. allow of a preset, built-in roots.
@@ -311,7 +327,7 @@ func (p *Policy) decideFile(r *Request, c *chain) Decision {
 		if decided == nil {
 			decided = p.modeRule
 		}
-		return Decision{Verdict: Allow, Rule: decided, Access: r.Access}
+		return Decision{Verdict: Allow, Rule: decided, Access: r.Access, Fresh: q.fresh}
 	}
 	return p.unlistedFile(&q, missing)
 }
@@ -322,13 +338,18 @@ func (p *Policy) unlistedFile(q *question, missing decode.Access) Decision {
 	if missing&decode.Exec != 0 && p.closed != nil {
 		rule = p.closed
 	}
-	visible := p.byMode(&q.r.File)|q.userBits|q.baseBits != 0
-	if p.unlisted == Hide && !visible {
+	if p.unlisted == Hide && !p.shows(q) {
 		q.chain.note(stepMode, rule, Hides, missing)
 		return hide(rule, missing, q.r.Act)
 	}
 	q.chain.note(stepMode, rule, Refuses, missing)
 	return refuse(rule, missing)
+}
+
+// shows tells whether the object may be looked at: what may not is hidden, where unlisted
+// says so, and what may is refused.
+func (p *Policy) shows(q *question) bool {
+	return q.seen || p.byMode(&q.r.File) != 0 || q.at != nil && q.at.visible != nil
 }
 
 // byMode is what the mode grants by itself.

@@ -17,12 +17,13 @@ type FlagValues struct {
 	NoExec                  bool
 	Env                     []string // NAME (pass) or NAME=VALUE (set)
 	KeepEnv                 bool     // --keep-env: the environment unchanged in strict too
+	Hardened                *bool    // --hardened, --no-hardened; nil if neither was given
 }
 
 // FromFlags makes the last layer. Errors are *PosError whose File is the flag.
 func FromFlags(v FlagValues) (*Source, error) {
 	s := &Source{name: "flags", layer: LayerFlag, noExec: v.NoExec}
-	s.env.keep = v.KeepEnv
+	s.env.keep, s.set.hardened = v.KeepEnv, v.Hardened
 	if v.Mode != "" {
 		modes := []string{"strict", "permissive", "open"}
 		if indexOf(modes, v.Mode) < 0 {

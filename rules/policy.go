@@ -47,13 +47,19 @@ type Needs struct {
 	Exec, ExecMap, Argv bool
 	// Connect, Bind: an address can be refused; false only in mode open.
 	Connect, Bind bool
-	// Families are the address families that a socket may have.
+	// Families are the address families that a socket may have: some of unix, inet, inet6
+	// and netlink-route.
 	Families []string
+	// Made: a decision can depend on which files, not only directories and sockets, the tree
+	// made itself.
+	Made bool
+	// Hardened: the hardened profile is on. Forks: there is a limit of processes.
+	Hardened, Forks bool
 }
 
 // Needs gives what the policy can refuse.
 func (p *Policy) Needs() Needs {
-	n := Needs{GuardReads: true, Families: []string{"unix", "inet", "inet6", "netlink-route"}}
+	n := Needs{GuardReads: true, Families: p.families, Hardened: p.hardened, Forks: p.limits.Processes > 0}
 	if p.mode == ModeOpen {
 		return n
 	}
@@ -73,6 +79,10 @@ func (p *Policy) Needs() Needs {
 		// A deny that covers reading too has refused the open before the mapping.
 		n.ExecMap = n.ExecMap || e.access&decode.Map != 0 && e.access&decode.Read == 0
 	}
+	if p.maskRule != nil {
+		n.Reads, n.Looks, n.Exec = true, true, true
+	}
+	n.Made = p.maskRule != nil || p.roots.ownShm
 	n.Lists = n.Looks // what may not be looked at is no name to be told
 	for i := range p.progs {
 		n.ExecMap = n.ExecMap || p.progs[i].deny && !p.progs[i].hasArgs
@@ -108,6 +118,7 @@ func (p *Policy) Lines() []Line {
 func (p *Policy) Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "mode %s unlisted %s\n", p.mode, p.unlisted)
+	fmt.Fprintf(h, "masks %t %q hardened %t families %q roots %v\n", p.maskRule != nil, p.except, p.hardened, p.families, p.roots)
 	for _, r := range p.rules {
 		fmt.Fprintf(h, "%s\t%s\t%q\t%s\n", r.Layer, r.Verb, r.Text, r.Access)
 	}

@@ -12,19 +12,18 @@ import (
 var presetFiles embed.FS
 
 // Presets are the presets of this version, mildest first.
-func Presets() []string { return []string{"open", "permissive", "strict"} }
-
-// laterPresets are those of POLICY.md that need what later versions enforce.
-var laterPresets = []string{"hermetic", "agent", "npm", "pip", "cargo", "go", "ci"}
+func Presets() []string {
+	return []string{"open", "permissive", "npm", "pip", "cargo", "go", "ci", "agent", "strict", "hermetic"}
+}
 
 // denyLists are kept once and stacked under every preset but open.
 var denyLists = []string{"credentials", "self-modification", "control-sockets"}
 
+// gitPresets also deny the settings of a repository that name programs.
+var gitPresets = []string{"npm", "ci", "agent"}
+
 // presetText gives the text of a preset or tells why there is none.
 func presetText(name string) ([]byte, error) {
-	if indexOf(laterPresets, name) >= 0 {
-		return nil, fmt.Errorf("preset %s is not supported by this version", name)
-	}
 	if indexOf(Presets(), name) < 0 {
 		return nil, &wordError{
 			Msg:        fmt.Sprintf("unknown preset %q", name),
@@ -34,8 +33,7 @@ func presetText(name string) ([]byte, error) {
 	return presetFiles.ReadFile("presets/" + name + ".yaml")
 }
 
-// Preset gives an embedded preset: open, permissive or strict. The names of presets that
-// come with later versions give an error that says so.
+// Preset gives an embedded preset: one of Presets. An unknown name is an error.
 func Preset(name string) (*Source, error) {
 	text, err := presetText(name)
 	if err != nil {
@@ -48,7 +46,11 @@ func Preset(name string) (*Source, error) {
 	if name == "open" {
 		return s, nil
 	}
-	for _, list := range denyLists {
+	lists := denyLists
+	if indexOf(gitPresets, name) >= 0 {
+		lists = append(append([]string{}, lists...), "git-config")
+	}
+	for _, list := range lists {
 		text, err := presetFiles.ReadFile("presets/" + list + ".yaml")
 		if err != nil {
 			return nil, err
@@ -60,4 +62,21 @@ func Preset(name string) (*Source, error) {
 		s.specs = append(s.specs, l.specs...)
 	}
 	return s, nil
+}
+
+// PresetAbout is what a preset is for, in one line: the comment that its text begins with.
+func PresetAbout(name string) (string, error) {
+	text, err := presetText(name)
+	if err != nil {
+		return "", err
+	}
+	var words []string
+	for line := range strings.Lines(string(text)) {
+		comment, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
+		if !ok {
+			break
+		}
+		words = append(words, strings.TrimSpace(comment))
+	}
+	return strings.Join(words, " "), nil
 }

@@ -45,7 +45,7 @@ func read(name string, layer Layer, text []byte) (*Source, error) {
 
 func (r reader) policy(root ast.Node) error {
 	version := false
-	err := r.mapping(root, "", []key{
+	keys := []key{
 		{"ptguard", func(n ast.Node) error {
 			version = true
 			if d, ok := n.(*policytext.Shape); ok {
@@ -80,7 +80,7 @@ func (r reader) policy(root ast.Node) error {
 			{"write", r.files(specWrite)},
 			{"deny", r.files(specDeny)},
 			{"hide", r.files(specHide)},
-			{"masks", nil},
+			{"masks", r.masks()},
 		})},
 		{"exec", r.section("exec", []key{
 			{"allow", r.list("programs", r.program(specExecAllow))},
@@ -90,7 +90,7 @@ func (r reader) policy(root ast.Node) error {
 			{"connect", r.net(specConnect)},
 			{"bind", r.net(specBind)},
 			{"deny", r.net(specNetDeny)},
-			{"families", nil},
+			{"families", r.families},
 		})},
 		{"scopes", nil},
 		{"env", r.section("env", []key{
@@ -99,10 +99,13 @@ func (r reader) policy(root ast.Node) error {
 			{"drop", r.list("variable names", r.variable(&r.s.env.drop))},
 		})},
 		{"ask", nil},
-		{"limits", nil},
-		{"hardened", nil},
-	})
-	if err != nil {
+		{"limits", r.limits},
+		{"hardened", r.boolean(&r.s.set.hardened)},
+	}
+	if r.s.layer == LayerPreset {
+		keys = append(keys, key{"roots", r.roots()})
+	}
+	if err := r.mapping(root, "", keys); err != nil {
 		return err
 	}
 	if !version {

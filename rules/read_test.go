@@ -183,6 +183,9 @@ func TestWarnings(t *testing.T) {
 		{"files: { write: [ /srv ], read: [ /opt, /opt ] }", "says the same"},
 		{"files: { write: [ / ] }", "broad grant"},
 		{"files: { write: [ ~ ] }", "broad grant"},
+		{"files: { read: [ ~/.aws ] }", "usually holds credentials"},
+		{"files: { read: [ { file: ./.env.local } ] }", "usually holds credentials"},
+		{"mode: strict\nfiles: { read: [ /etc ] }", "broad grant"},
 		{"exec: { allow: [ /usr/bin/git ], deny: [ { program: git } ] }", "exec.deny git"},
 		{"net: { connect: [ \"10.1.0.0/16:443\" ], deny: [ \"10.0.0.0/8:*\" ] }", "net.deny 10.0.0.0/8:*"},
 	} {
@@ -195,7 +198,7 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: %q", c.policy, p.Warnings())
 		}
 	}
-	if w := compile(t, nil, "files: { read: [ ~/.aws ], deny: [ ~/.aws/x ], write: [ /srv/a ] }", FlagValues{}).Warnings(); len(w) != 0 {
+	if w := compile(t, nil, "files: { read: [ ~/.aws/cli ], deny: [ ~/.aws/cli/x ], write: [ /srv/a ] }", FlagValues{}).Warnings(); len(w) != 0 {
 		t.Errorf("warnings of a good policy: %q", w)
 	}
 }

@@ -161,6 +161,9 @@ type Decision struct {
 	// Rule is what decided: a rule of a file, flag or preset, a built-in root, or a
 	// guard. Never nil.
 	Rule *Rule
+	// Fresh: it was allowed because the object was not there, so the tree must not put one
+	// there before the act.
+	Fresh bool
 	// Access is the part of Request.Access that Rule decided (for a refusal, what is missing).
 	Access decode.Access
 }

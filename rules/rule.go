@@ -53,7 +53,7 @@ type Rule struct {
 // denies tells whether the rule takes rather than gives.
 func (r *Rule) denies() bool {
 	switch r.Verb {
-	case "files.deny", "files.hide", "exec.deny", "net.deny", "guard":
+	case "files.deny", "files.hide", "files.masks", "exec.deny", "net.deny", "guard":
 		return true
 	}
 	return false

@@ -22,7 +22,7 @@ func Schema() ([]byte, error) {
 // has none.
 var descriptions = map[string]string{
 	"ptguard":  "The format version; 1. Required.",
-	"extends":  "What this policy builds on: presets by name (permissive, strict, open), policy files by path, relative to this file.",
+	"extends":  "What this policy builds on: presets by name (see ptguard policy list), policy files by path, relative to this file.",
 	"mode":     "What holds for acts that no rule names: strict reads system files, the work and temp folders only; permissive reads all but credentials; open refuses nothing but by guards.",
 	"work":     "The work folder, readable and writable, where --work is not given.",
 	"unlisted": "How an act that no rule allows is answered: deny is EPERM, hide is ENOENT.",
@@ -33,14 +33,30 @@ var descriptions = map[string]string{
 	"files.deny":  "Refused with EPERM, ahead of every allow.",
 	"files.hide":  "Answered as if it did not exist (ENOENT), in listings too.",
 
+	"files.masks":          "Names that are masked wherever they lie.",
+	"files.masks.dotfiles": "Mask names that begin with a dot, but for those that a rule names.",
+	"files.masks.except":   "Dotfile names that are never masked. A list replaces the preset's.",
+
+	"limits":            "What bounds the run. A limit that is hit is named.",
+	"limits.processes":  "Processes of the tree at one time; beyond, fork gives EAGAIN.",
+	"limits.memory":     "Resident and swapped memory of the tree, as in 4GiB; beyond, the tree is killed.",
+	"limits.cpu":        "User and system time of the tree, as in 10m; beyond, the tree is killed.",
+	"limits.wall":       "Time from the start, as in 30m; beyond, the tree is killed, exit 124.",
+	"limits.open-files": "Open files of each process (RLIMIT_NOFILE).",
+	"limits.file-size":  "Size of a file (RLIMIT_FSIZE), as in 1GiB.",
+	"limits.core":       "Size of a core dump (RLIMIT_CORE); 0 for none.",
+
+	"hardened": "Refuse rarely used calls, too (NUMA, kcmp, pidfd_getfd and the like).",
+
 	"exec":       "Rules about programs.",
 	"exec.allow": "Only these programs may be executed: path, glob, or memfd. One entry closes the list.",
 	"exec.deny":  "These programs are refused: path, glob, or program: NAME with args. A guard rail: a copy of the program passes it.",
 
-	"net":         "Rules about addresses: [tcp|udp] HOST:PORT, unix PATH, unix @NAME, @dns, @tree, @names, @preset.",
-	"net.connect": "Addresses that may be connected or sent to. Replaces the preset's list; @preset keeps it.",
-	"net.bind":    "Addresses that may be bound. Replaces the preset's list; @preset keeps it.",
-	"net.deny":    "Addresses that are refused, ahead of every allow.",
+	"net":          "Rules about addresses: [tcp|udp] HOST:PORT, unix PATH, unix @NAME, @dns, @tree, @names, @preset.",
+	"net.connect":  "Addresses that may be connected or sent to. Replaces the preset's list; @preset keeps it.",
+	"net.bind":     "Addresses that may be bound. Replaces the preset's list; @preset keeps it.",
+	"net.families": "The address families that sockets may have: unix, inet, inet6, netlink-route.",
+	"net.deny":     "Addresses that are refused, ahead of every allow.",
 
 	"env":      "The environment that the program gets. drop takes away after pass, set comes last.",
 	"env.pass": "Variables (globs) that are passed on in mode strict, besides the usual ones.",

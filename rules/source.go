@@ -27,6 +27,7 @@ type Source struct {
 	paths    int // patterns in specs
 	env      envSpec
 	noExec   bool
+	set      settings
 
 	// replacesConnect, replacesBind: the source has a net.connect (net.bind) list, which
 	// replaces the preset's unless it holds @preset.

@@ -51,6 +51,8 @@ type entry struct {
 	// names: the rule names its object and so may lift a preset's deny; false for
 	// @work, @tmp and globs that start with **/.
 	names bool
+	// own: beneath the root it grants only what the tree itself made, or makes.
+	own bool
 	// program: an exec.deny; it takes Map only from what looks like a program.
 	program bool
 	// lifters are the allows of files and flags that lift this preset deny.

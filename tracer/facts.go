@@ -22,7 +22,11 @@ import (
 // them, so they cost nothing on the allow path.
 type facts struct {
 	made map[string]struct{} // canonical names of directories and sockets the tree made
-	tty  []uint64            // rdev of the terminals ptguard was started on
+	// foreign are the names beneath made directories of what was there before and was moved
+	// or linked there. files: made has files too, for the policy asks.
+	foreign map[string]struct{}
+	files   bool
+	tty     []uint64 // rdev of the terminals ptguard was started on
 	// bound are the inodes of internet sockets that the tree was allowed to bind.
 	bound map[uint64]bool
 	// zombies are processes of the tree that have ended, the latest few thousand: until its
@@ -42,7 +46,7 @@ var knobs = []string{"proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs",
 const maxMade = 1 << 16
 
 func newFacts() (facts, error) {
-	f := facts{made: map[string]struct{}{}, bound: map[uint64]bool{}, zombies: map[int]struct{}{}, kernelFS: map[uint64]bool{}}
+	f := facts{made: map[string]struct{}{}, foreign: map[string]struct{}{}, bound: map[uint64]bool{}, zombies: map[int]struct{}{}, kernelFS: map[uint64]bool{}}
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return f, fmt.Errorf("find the kernel's own file systems: %w", err)
@@ -126,8 +130,16 @@ func (l *loop) allowed(s stopped) {
 			source = name
 		case r.Act == rules.ActRenameTarget:
 			l.facts.move(source, name)
+		case r.Act == rules.ActExchange:
+			l.facts.forget(name)
+			l.facts.alien(name)
+		case r.Act == rules.ActLinkTarget:
+			l.facts.alien(name)
 		case r.Access&decode.Remove != 0:
 			delete(l.facts.made, name)
+			delete(l.facts.foreign, name)
+		case l.facts.files && r.Access&decode.Create != 0 && !r.File.Exists:
+			l.facts.add(name)
 		}
 	}
 }
@@ -135,15 +147,54 @@ func (l *loop) allowed(s stopped) {
 func (f *facts) add(name string) {
 	if len(f.made) < maxMade {
 		f.made[name] = struct{}{}
+		delete(f.foreign, name)
 	}
 }
 
+// move books a rename: what lies beneath goes along.
 func (f *facts) move(from, to string) {
-	delete(f.made, to)
-	if _, ok := f.made[from]; ok {
-		delete(f.made, from)
-		f.add(to)
+	ours := f.isMade(from)
+	f.forget(to)
+	for _, names := range []map[string]struct{}{f.made, f.foreign} {
+		for name := range names {
+			if strings.HasPrefix(name, from+"/") {
+				delete(names, name)
+				names[to+name[len(from):]] = struct{}{}
+			}
+		}
+		delete(names, from)
 	}
+	if ours {
+		f.add(to)
+	} else {
+		f.alien(to)
+	}
+}
+
+// forget drops what is known of a name and of all beneath.
+func (f *facts) forget(name string) {
+	for _, names := range []map[string]struct{}{f.made, f.foreign} {
+		delete(names, name)
+		for n := range names {
+			if strings.HasPrefix(n, name+"/") {
+				delete(names, n)
+			}
+		}
+	}
+}
+
+// alien books that what has this name now was there before, so that being beneath a made
+// directory says nothing of it.
+func (f *facts) alien(name string) {
+	if !f.isMade(name) {
+		return
+	}
+	if len(f.foreign) >= maxMade { // too many to remember: then nothing is known as made
+		clear(f.made)
+		clear(f.foreign)
+		return
+	}
+	f.foreign[name] = struct{}{}
 }
 
 // isMade tells whether the tree made the object or a directory above it.
@@ -152,6 +203,9 @@ func (f *facts) isMade(name string) bool {
 		return false
 	}
 	for ; len(name) > 1; name = path.Dir(name) {
+		if _, ok := f.foreign[name]; ok {
+			return false
+		}
 		if _, ok := f.made[name]; ok {
 			return true
 		}

@@ -85,7 +85,13 @@ func (l *loop) callOf(s stopped, row *decode.Row, args *[6]uint64) {
 	case decode.Range:
 		l.rangeCall(s, row, args)
 	case decode.Untrace:
-		l.untrace(s, args[0])
+		if l.mayFork(s, args[0]) {
+			l.untrace(s, args[0])
+		}
+	case decode.Forks:
+		if l.mayFork(s, 0) {
+			s.resume(0)
+		}
 	case decode.Dumpable:
 		l.dumpable(s, args)
 	case decode.NotSpecial, decode.Listing, decode.Signal:
@@ -241,7 +247,7 @@ func (l *loop) carryOut(s stopped) {
 		l.deliver(s)
 	case decode.Listing:
 		l.list(s)
-	case decode.NotSpecial, decode.Untrace, decode.Dumpable, decode.Changes, decode.Range, decode.Filters:
+	case decode.NotSpecial, decode.Untrace, decode.Dumpable, decode.Changes, decode.Range, decode.Filters, decode.Forks:
 		if carry := l.carriers[l.call.Row]; carry != nil && l.started {
 			carry(l, s)
 			return
@@ -363,6 +369,9 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 	j.request.Argv = l.call.Argv
 	j.request.First = !l.started
 	l.file(r, &j.request.File)
+	if o.EmptyPath && o.Path == "" && o.Dirfd != unix.AT_FDCWD {
+		j.request.File.Held |= decode.Look // as fstat(2) would tell
+	}
 	if o.TmpFile {
 		j.request.File.Path += "/#tmpfile" // the unnamed file of O_TMPFILE counts as made here
 		j.request.File.Exists = false

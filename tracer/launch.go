@@ -55,6 +55,7 @@ func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
 	c := &child{pid: pid, pipe: pipe}
 	spec := stageSpec{
 		Path: cfg.Path, Argv: cfg.Argv, Env: cfg.Env, KeepFDs: cfg.KeepFDs,
+		Dir: cfg.Dir, NewSession: cfg.NewSession, Limits: rlimits(cfg.Policy.Limits()),
 		AllowSetID: cfg.AllowSetuid, Scoped: scoped, Filter: filter, Listen: true, Blocked: blocked, NoCore: needs.Cores,
 	}
 	spec.Ignored, _ = inherit.Ignored()

@@ -5,6 +5,7 @@ package tracer
 import (
 	"bytes"
 	"encoding/binary"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
@@ -113,7 +114,20 @@ func (l *loop) seen(g *listing, name string, kind byte, ino uint64) bool {
 	if g.dir == "/" {
 		r.File.Path = "/" + name
 	}
+	if g.dir == "/proc" {
+		if pid, err := strconv.Atoi(name); err == nil {
+			r.File.Owner = l.owner(pid)
+		}
+	}
 	d := l.cfg.Policy.Decide(&r)
+	if d.Refused() && (kind == unix.DT_CHR || kind == unix.DT_BLK) {
+		// Devices go by their number, which a listing does not tell.
+		var st unix.Stat_t
+		if unix.Lstat(r.File.Path, &st) == nil && st.Ino == ino {
+			r.File.Mode, r.File.Rdev = st.Mode, st.Rdev
+			d = l.cfg.Policy.Decide(&r)
+		}
+	}
 	if d.Refused() && l.facts.isMade(r.File.Path) {
 		r.File.Made = true
 		d = l.cfg.Policy.Decide(&r)

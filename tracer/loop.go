@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
 	"ptguard/internal/resolve"
+	"ptguard/rules"
 )
 
 // loop is the one flow: wait for a stop, say what it is, have it judged or booked, resume.
@@ -37,6 +38,8 @@ type loop struct {
 	carriers    map[*decode.Row]func(*loop, stopped)
 	own         *credentials
 	core        unix.Rlimit // the limit on core dumps that ptguard was started with
+	limits      rules.Limits
+	over        *Limit // the limit that ended the tree
 
 	turns   turns
 	fences  bool   // some process has put itself into a Landlock domain
@@ -85,7 +88,7 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 	if t == nil {
 		t = l.adopt(tid)
 	}
-	t.inStop = true
+	t.inStop, t.forking = true, false
 	s := stopped{t}
 	if l.dying.Load() {
 		s.kill()

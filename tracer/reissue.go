@@ -75,10 +75,14 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 	binary.NativeEndian.PutUint64(how[8:], l.openMode(j.object))
 	binary.NativeEndian.PutUint64(how[16:], unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|j.object.How&resolveCached)
 	blocks := r.Exists && mayBlock(r.Stat.Mode)
-	l.reissue(s, !blocks, func(w *window, slot int) call {
+	fresh := j.decision.Fresh
+	l.reissue(s, !blocks && !fresh, func(w *window, slot int) call {
 		at := w.putString(s.space, slot, offPath, path)
 		return call{unix.SYS_OPENAT2, [6]uint64{cwdWord, at, w.putBytes(s.space, slot, offHow, how[:]), uint64(len(how))}}
 	})
+	if fresh && s.leaving != nil {
+		l.startWalk(s) // nothing takes the name before it does
+	}
 }
 
 // resolveCached is RESOLVE_CACHED of linux/openat2.h.

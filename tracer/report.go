@@ -200,7 +200,10 @@ func (l *loop) putAudited(r *record.Record, quiet bool) {
 // asks: a question whether an act would be allowed (access(2), kill(2) with signal 0) is no
 // attempt: it is recorded, and people are not told.
 func (l *loop) asks(j *judgement) bool {
-	return j.object.Probe || l.call.Row.Special == decode.Signal && l.signalNumber() == 0
+	d := &j.decision
+	// Nor that it looked for what its view does not have.
+	return j.object.Probe || l.call.Row.Special == decode.Signal && l.signalNumber() == 0 ||
+		d.Verdict == rules.Hide && d.Rule.Layer == rules.LayerMode && d.Access&^(decode.Look|decode.List) == 0
 }
 
 // execWords puts the words of an exec into its record: for people, and for another policy.

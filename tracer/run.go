@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,6 +28,9 @@ type Config struct {
 	AllowSetuid bool     // leave no_new_privs off
 	WaitLeader  bool     // kill what remains when the program has exited
 	Timeout     time.Duration
+	TimeoutName string // what asked for it, for the message
+	Dir         string // the program's first current directory; empty: ptguard's
+	NewSession  bool   // start the program in a session of its own, without a terminal
 
 	// Audit: what the policy refuses is recorded and carried out. The guards hold.
 	Audit bool
@@ -60,6 +64,7 @@ type Stats struct{ Stops, Decisions, Denials uint64 }
 type Result struct {
 	Status   unix.WaitStatus // of the program itself
 	TimedOut bool
+	Over     *Limit // the limit of memory or cpu time that ended the tree, nil if none did
 	Stats    Stats
 }
 
@@ -100,6 +105,8 @@ func Run(cfg *Config) (result Result, err error) {
 		}
 		l.classes[nr] = class
 	}
+	l.limits = cfg.Policy.Limits()
+	l.facts.files = cfg.Policy.Needs().Made
 	scoped := canScope()
 	l.scoped = scoped
 	l.policy = filterNeeds(cfg.Policy.Needs(), scoped)
@@ -159,14 +166,17 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 		limit := time.AfterFunc(l.cfg.Timeout, func() {
 			l.post(func() {
 				result.TimedOut = true
-				l.cfg.Live.Note("killed after " + l.cfg.Timeout.String() + " (--timeout)")
+				l.cfg.Live.Note("killed after " + l.cfg.Timeout.String() + " (" + l.cfg.TimeoutName + ")")
 				l.killTree()
 			})
 		})
 		defer limit.Stop()
 	}
+	done := make(chan struct{})
+	go l.watchLimits(l.limits, done)
 	l.run()
-	result.Status, result.Stats = l.status, l.stats
+	close(done)
+	result.Status, result.Stats, result.Over = l.status, l.stats, l.over
 	if l.failed != nil {
 		return result, l.failed
 	}
@@ -262,5 +272,11 @@ func filterNeeds(n rules.Needs, scoped bool) decode.Policy {
 		Looks:   n.Looks,
 		Lists:   n.Lists,
 		Rules:   n.Writes,
+
+		Hardened: n.Hardened, Forks: n.Forks,
+		NoUnix:    !slices.Contains(n.Families, "unix"),
+		NoInet:    !slices.Contains(n.Families, "inet"),
+		NoInet6:   !slices.Contains(n.Families, "inet6"),
+		NoNetlink: !slices.Contains(n.Families, "netlink-route"),
 	}
 }

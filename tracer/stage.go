@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/internal/landlock"
+	"ptguard/rules"
 )
 
 // stageName is the hidden argument that makes a ptguard binary the init stage.
@@ -23,8 +24,11 @@ type stageSpec struct {
 	Path       string
 	Argv, Env  []string
 	KeepFDs    []int
-	AllowSetID bool // leave no_new_privs off
-	Scoped     bool // enter a Landlock domain that scopes signals
+	Dir        string         // to change to, empty: stay
+	NewSession bool           // setsid(2)
+	Limits     map[int]uint64 // setrlimit(2), soft and hard, by resource
+	AllowSetID bool           // leave no_new_privs off
+	Scoped     bool           // enter a Landlock domain that scopes signals
 	Filter     []unix.SockFilter
 	NoCore     bool // set RLIMIT_CORE to 0
 	Listen     bool // load the filter with a listener and send its descriptor
@@ -89,6 +93,9 @@ func Stage(args []string) {
 	if err := inheritSignals(&spec); err != nil {
 		report(&stageError{Step: "pass on ignored and blocked signals", Errno: errnoOf(err)})
 	}
+	if err := setLimits(spec.Limits); err != nil {
+		report(&stageError{Step: "set the limits of a process", Errno: errnoOf(err)})
+	}
 	err = syscall.Exec(spec.Path, spec.Argv, spec.Env)
 	if errors.Is(err, unix.ENOEXEC) { // a script without #!, as execvp(3) and every shell do
 		argv := append([]string{"sh", spec.Path}, spec.Argv[min(1, len(spec.Argv)):]...)
@@ -139,6 +146,16 @@ func prepare(spec *stageSpec) *stageError {
 			return &stageError{Step: "set the limit on core dumps", Errno: errnoOf(err)}
 		}
 	}
+	if spec.NewSession {
+		if _, err := unix.Setsid(); err != nil {
+			return &stageError{Step: "start a session of its own", Errno: errnoOf(err)}
+		}
+	}
+	if spec.Dir != "" {
+		if err := unix.Chdir(spec.Dir); err != nil {
+			return &stageError{Step: "change to " + spec.Dir, Errno: errnoOf(err)}
+		}
+	}
 	if !spec.AllowSetID {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return &stageError{Step: "set no_new_privs", Errno: errnoOf(err)}
@@ -147,6 +164,37 @@ func prepare(spec *stageSpec) *stageError {
 	if spec.Scoped {
 		if err := landlock.RestrictScoped(landlock.Signal); err != nil {
 			return &stageError{Step: "enter the Landlock signal scope", Errno: errnoOf(err)}
+		}
+	}
+	return nil
+}
+
+// rlimits are the limits that the kernel keeps for each process.
+func rlimits(l rules.Limits) map[int]uint64 {
+	out := map[int]uint64{}
+	if l.OpenFiles > 0 {
+		out[unix.RLIMIT_NOFILE] = uint64(l.OpenFiles)
+	}
+	if l.FileSize > 0 {
+		out[unix.RLIMIT_FSIZE] = uint64(l.FileSize)
+	}
+	if l.Core != nil {
+		out[unix.RLIMIT_CORE] = uint64(*l.Core)
+	}
+	return out
+}
+
+// setLimits sets soft and hard limits, none above what was inherited. It goes by
+// syscall.Setrlimit, which keeps the runtime from undoing it at the exec.
+func setLimits(limits map[int]uint64) error {
+	for resource, value := range limits {
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(resource, &now); err != nil {
+			return err
+		}
+		value = min(value, now.Max)
+		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: value, Max: value}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -42,6 +42,7 @@ type task struct {
 	repeats  bool // the call that has just returned is to be made again, after a pause
 	retrying bool
 	barred   bool
+	forking  bool         // it was let make a process, which is not there yet
 	creds    *credentials // nil until needed, and again when they may have changed
 	// listing is the getdents call whose exit stop is awaited.
 	listing *listing

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -19,6 +20,13 @@ func TestMain(m *testing.M) { os.Exit(mainTest(m)) }
 
 func mainTest(m *testing.M) int {
 	syscall.Umask(0o022)
+	// nohup(1) and the shell's & leave these ignored; what the tests start is to find them
+	// as at a prompt, which a handler of ours, gone at exec, makes sure of.
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 	if err := ktest.Setup(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1

@@ -213,6 +213,12 @@ func needWords(n decode.Need) (where string, always bool) {
 		return "core dumps go to files and the mode is not open", false
 	case decode.NeedGuard:
 		return "the kernel lacks mseal(2)", false
+	case decode.NeedHardened:
+		return "the hardened profile is on", false
+	case decode.NeedForks:
+		return "processes are limited", false
+	case decode.NeedNoUnix, decode.NeedNoInet, decode.NeedNoInet6, decode.NeedNoNetlink:
+		return "net.families leaves it out", false
 	}
 	return "?", false
 }

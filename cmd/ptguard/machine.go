@@ -42,7 +42,11 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 	if f.Cwd, err = canonicalDir(cwd); err != nil {
 		return nil, err
 	}
-	m.setTmp(os.Getenv("TMPDIR"))
+	if rules.PrivateTmp(layers) {
+		f.Tmp = []string{filepath.Join(lookup(os.TempDir()).Path, "ptguard-private")} // a run makes its own
+	} else {
+		m.setTmp(os.Getenv("TMPDIR"))
+	}
 	if err := m.setWork(layers, workFlag); err != nil {
 		return nil, err
 	}

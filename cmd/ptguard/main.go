@@ -22,6 +22,7 @@ import (
 type cli struct {
 	Run     runCmd     `cmd:"" help:"Run CMD guarded."`
 	Check   checkCmd   `cmd:"" help:"Check policy files: errors, and rules that can never fire."`
+	Policy  policyCmd  `cmd:"" help:"List the presets, or show what one says here."`
 	Dump    dumpCmd    `cmd:"" help:"Show a denial trace."`
 	Doctor  doctorCmd  `cmd:"" help:"Show what this machine can do, tried for real."`
 	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`

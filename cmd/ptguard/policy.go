@@ -18,7 +18,7 @@ const maxPolicy = 1 << 20
 // policyFlags are the rules that a command line can state.
 type policyFlags struct {
 	Policy []string `short:"p" placeholder:"FILE" sep:"none" group:"policy" help:"Policy file (repeatable; default $$PTGUARD_POLICY, else none)."`
-	Preset []string `placeholder:"NAME" group:"policy" help:"Preset to start from: permissive, strict or open (repeatable; default what the files extend, else permissive)."`
+	Preset []string `placeholder:"NAME" group:"policy" help:"Preset to start from, see ptguard policy list (repeatable; default what the files extend, else permissive)."`
 	Mode   string   `placeholder:"MODE" group:"policy" help:"What holds where no rule decides: strict, permissive or open (default that of the preset)."`
 	Work   string   `placeholder:"DIR" group:"files" help:"Work folder: readable and writable (default the current directory)."`
 	Read   []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading P and all beneath (repeatable; default none)."`
@@ -36,11 +36,19 @@ type policyFlags struct {
 
 	Env     []string `placeholder:"NAME[=VALUE]" sep:"none" group:"process" help:"Pass or set a variable (repeatable; default all in permissive, a short list in strict)."`
 	KeepEnv bool     `group:"process" help:"Pass the whole environment in strict mode too (default off)."`
+
+	Hardened   bool `group:"policy" xor:"hardened" help:"Refuse rarely used calls, too: NUMA, kcmp, pidfd_getfd and the like (default off; on in strict, hermetic and agent)."`
+	NoHardened bool `group:"policy" xor:"hardened" help:"Leave the hardened profile of a preset off (default off)."`
 }
 
 func (f *policyFlags) values() rules.FlagValues {
+	var hardened *bool
+	if f.Hardened || f.NoHardened {
+		hardened = &f.Hardened
+	}
 	return rules.FlagValues{
-		Mode: f.Mode, Read: f.Read, Write: f.Write, Deny: f.Deny, Hide: f.Hide,
+		Hardened: hardened,
+		Mode:     f.Mode, Read: f.Read, Write: f.Write, Deny: f.Deny, Hide: f.Hide,
 		AllowExec: f.AllowExec, DenyExec: f.DenyExec, NoExec: f.NoExec,
 		Connect: f.Connect, Bind: f.Bind, DenyNet: f.DenyNet, Env: f.Env, KeepEnv: f.KeepEnv,
 	}

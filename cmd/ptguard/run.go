@@ -32,16 +32,20 @@ var runGroups = []kong.Group{
 type runCmd struct {
 	policyFlags
 
-	KeepFD       []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1 and 2)."`
-	Timeout      time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, such as 90s or 5m, and exit 124 (default none)."`
-	Wait         string        `enum:"all,leader" default:"all" group:"process" help:"Wait for the whole tree, or kill what remains when CMD ends: all or leader (default ${default})."`
-	AllowSetuid  bool          `group:"process" help:"Let set-uid programs work, when run as root (default off: no_new_privs)."`
-	FailOnDenial bool          `group:"process" help:"Exit 120 where it would be 0 if anything was refused (default off)."`
-	Audit        bool          `group:"policy" help:"Refuse nothing: record what would be refused. The guards hold (default off)."`
+	KeepFD         []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1 and 2)."`
+	Timeout        time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, such as 90s or 5m, and exit 124 (default none)."`
+	Wait           string        `enum:"all,leader" default:"all" group:"process" help:"Wait for the whole tree, or kill what remains when CMD ends: all or leader (default ${default})."`
+	AllowSetuid    bool          `group:"process" help:"Let set-uid programs work, when run as root (default off: no_new_privs)."`
+	NewSession     bool          `group:"process" help:"Start CMD in a session of its own, without a terminal (default off)."`
+	DieWithParent  bool          `group:"process" help:"Kill the tree when the program that started ptguard ends (default off)."`
+	StartInScratch bool          `group:"process" help:"Start CMD in a temp folder of its own, removed at the end; the work folder stays what it is (default off)."`
+	FailOnDenial   bool          `group:"process" help:"Exit 120 where it would be 0 if anything was refused (default off)."`
+	Audit          bool          `name:"audit" group:"policy" help:"Refuse nothing: record what would be refused. The guards hold (default off)."`
 
 	Trace      string `placeholder:"FILE|fd:N|-" group:"records" help:"Write the trace there, for ptguard dump; - is standard error (default none)."`
 	TraceLevel string `enum:"denials,decisions,all" default:"denials" group:"records" help:"What goes into the trace: denials, decisions or all (default ${default})."`
 	Log        string `placeholder:"FILE|fd:N|none" env:"PTGUARD_LOG" group:"records" help:"Where the live lines go (default standard error)."`
+	Verbose    bool   `short:"v" group:"records" help:"Tell more at the start: variables that are not passed on, the temp folder (default off)."`
 	Quiet      bool   `short:"q" group:"records" help:"No live lines, no summary (default off)."`
 
 	Command []string `arg:"" passthrough:"" placeholder:"CMD" name:"cmd" help:"Program to run and its arguments."`
@@ -69,8 +73,15 @@ func (c *runCmd) Run() error {
 	for _, w := range g.warnings {
 		g.live.Warn(w)
 	}
+	if c.DieWithParent {
+		if err := dieWithParent(); err != nil {
+			g.scratch.remove(g.live)
+			return err
+		}
+	}
 	result, err := tracer.Run(&g.config)
 	code, signal := c.outcome(result, err)
+	g.scratch.remove(g.live)
 	g.finish(begin, result, code, signal)
 	switch {
 	case err != nil:
@@ -118,10 +129,11 @@ type guarded struct {
 	warnings []string
 	flags    []string // the policy's part of the command line
 	audit    bool
+	scratch  *scratch // nil if the run has no temp folder of its own
 }
 
 // prepare does everything that can fail before anything runs.
-func (c *runCmd) prepare(command []string) (*guarded, error) {
+func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if c.Audit {
 		c.KeepEnv = true // what is missing there could make the program fail
 	}
@@ -139,6 +151,20 @@ func (c *runCmd) prepare(command []string) (*guarded, error) {
 		}
 	}
 	g := &guarded{machine: m, command: command, warnings: m.warnings, flags: c.words(), audit: c.Audit}
+	if rules.PrivateTmp(layers) || c.StartInScratch {
+		if g.scratch, err = newScratch(); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				g.scratch.remove(nil)
+			}
+		}()
+		if rules.PrivateTmp(layers) {
+			m.facts.Tmp = nil
+		}
+		m.facts.Tmp = append(m.facts.Tmp, g.scratch.dir)
+	}
 	if err := g.openRecords(c); err != nil {
 		return nil, err
 	}
@@ -149,16 +175,26 @@ func (c *runCmd) prepare(command []string) (*guarded, error) {
 	for _, w := range g.policy.Warnings() {
 		g.warnings = append(g.warnings, w.Pos+": "+w.Msg)
 	}
-	env := g.policy.Env(os.Environ())
+	env := g.scratch.environ(g.policy.Env(os.Environ()), c.StartInScratch)
+	if c.Verbose {
+		g.tellEnv(env)
+	}
 	path, err := findProgram(command[0], env)
 	if err != nil {
 		return nil, err
 	}
 	g.config = tracer.Config{
 		Path: path, Argv: command, Env: env, KeepFDs: c.KeepFD, AllowSetuid: c.AllowSetuid,
-		WaitLeader: c.Wait == "leader", Timeout: c.Timeout,
+		WaitLeader: c.Wait == "leader", NewSession: c.NewSession,
 		Policy: g.policy, Sink: g.sink, Live: g.live, Audit: c.Audit,
 		OnStart: g.started,
+	}
+	if c.StartInScratch {
+		g.config.Dir = g.scratch.dir
+	}
+	g.config.Timeout, g.config.TimeoutName = c.Timeout, "--timeout"
+	if wall := g.policy.Limits().Wall; wall > 0 && (c.Timeout == 0 || wall < c.Timeout) {
+		g.config.Timeout, g.config.TimeoutName = wall, "limits.wall"
 	}
 	return g, nil
 }
@@ -271,6 +307,8 @@ func (c *runCmd) outcome(result tracer.Result, err error) (code int, signal unix
 	switch {
 	case err != nil:
 		return explain(err).code, 0
+	case result.Over != nil:
+		return exitFailed, 0
 	case result.TimedOut:
 		return exitTimeout, 0
 	case result.Status.Signaled():

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ptguard/record"
+)
+
+// scratch is a temp folder that this run made for itself, and removes. All methods do
+// nothing on nil.
+type scratch struct{ dir string }
+
+// tmpNames are the variables by which programs find the temp folder.
+var tmpNames = []string{"TMPDIR", "TMP", "TEMP", "TEMPDIR"}
+
+// newScratch makes the folder, with mode 0700, beneath the system's temp folder. Its name is
+// canonical.
+func newScratch() (*scratch, error) {
+	dir, err := os.MkdirTemp("", "ptguard-")
+	if err != nil {
+		return nil, fmt.Errorf("make a private temp folder: %w", err)
+	}
+	return &scratch{dir: lookup(dir).Path}, nil
+}
+
+// environ names the folder in an environment. here: the program starts in it.
+func (s *scratch) environ(env []string, here bool) []string {
+	if s == nil {
+		return env
+	}
+	set := map[string]string{}
+	for _, name := range tmpNames {
+		set[name] = s.dir
+	}
+	if here {
+		set["PWD"] = s.dir
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return set[name] != ""
+	})
+	for _, name := range append(slices.Clone(tmpNames), "PWD") {
+		if set[name] != "" {
+			env = append(env, name+"="+set[name])
+		}
+	}
+	return env
+}
+
+// remove removes the folder that newScratch made, and no other. Nobody of the tree is left;
+// folders that it closed to itself are opened first.
+func (s *scratch) remove(live *record.Live) {
+	if s == nil {
+		return
+	}
+	err := os.RemoveAll(s.dir)
+	if errors.Is(err, fs.ErrPermission) {
+		_ = filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
+			if entry != nil && entry.IsDir() && os.Chmod(path, 0o700) == nil && err != nil {
+				return fs.SkipDir // it could not be listed: the next walk can
+			}
+			return nil
+		})
+		err = os.RemoveAll(s.dir)
+	}
+	if err != nil && live != nil {
+		live.Warn("remove the private temp folder: " + err.Error())
+	}
+}
+
+// tellEnv says, by name only, which variables the program does not get.
+func (g *guarded) tellEnv(env []string) {
+	passed := map[string]bool{}
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		passed[name] = true
+	}
+	var dropped []string
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); !passed[name] {
+			dropped = append(dropped, record.Escape(name))
+		}
+	}
+	slices.Sort(dropped)
+	if len(dropped) > 0 {
+		g.live.Note("not passed on: " + strings.Join(slices.Compact(dropped), " ") + " (--env NAME passes one)")
+	}
+	if g.scratch != nil {
+		g.live.Note("temp folder of this run: " + g.scratch.dir)
+	}
+}

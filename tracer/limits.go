@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"ptguard/record"
+	"ptguard/rules"
+)
+
+// The limits of a tree that no rlimit expresses: RLIMIT_NPROC counts all processes of a
+// user, RLIMIT_AS address space, which Go, the JVM and sanitizers reserve freely. Processes
+// are counted here; memory and cpu time are sampled.
+
+// sampleEvery is the time between two looks at the tree's memory and cpu time.
+const sampleEvery = 200 * time.Millisecond
+
+// Limit names a limit that ended the tree.
+type Limit struct {
+	Name   string // memory or cpu, as in the policy
+	Reason string // one sentence
+}
+
+// mayFork decides a call that makes a process, by flags of clone(2). At the limit the
+// answer is EAGAIN, as fork(2) has it for RLIMIT_NPROC. A call that was let go counts until
+// its child is there or its caller stops again.
+func (l *loop) mayFork(s stopped, flags uint64) bool {
+	limit := l.limits.Processes
+	if limit == 0 || flags&unix.CLONE_THREAD != 0 {
+		return true
+	}
+	n := 0
+	for _, t := range l.tasks {
+		if t.tid == t.proc.pid {
+			n++
+		}
+		if t.forking {
+			n++
+		}
+	}
+	if n < limit {
+		s.forking = true
+		return true
+	}
+	r := l.newRecord(s, record.KindDenial)
+	r.Syscall, r.Event, r.Verdict, r.Errno = native.SyscallName(uint32(l.number)), "os.fork", "deny", "EAGAIN"
+	r.Rule, r.Layer, r.Reason = "limits processes", "limit", fmt.Sprintf("the tree has %d processes, which is its limit", n)
+	r.Hint = "raise limits.processes in the policy"
+	l.put(s, r, unix.EAGAIN, false)
+	return false
+}
+
+// usage is what one look at a process shows.
+type usage struct {
+	cpu      time.Duration // its own
+	children time.Duration // of those that it has waited for
+	memory   int64         // resident and swapped bytes
+}
+
+// watchLimits looks at the tree until it ends, and kills it once it is over a limit.
+func (l *loop) watchLimits(limits rules.Limits, ended <-chan struct{}) {
+	if limits.Memory == 0 && limits.CPU == 0 {
+		return
+	}
+	m := meter{last: map[int]time.Duration{}}
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+		}
+		pids := make(chan []int, 1)
+		l.post(func() {
+			var out []int
+			for _, t := range l.tasks {
+				if t.tid == t.proc.pid {
+					out = append(out, t.tid)
+				}
+			}
+			pids <- out
+		})
+		var now []int
+		select {
+		case <-ended:
+			return
+		case now = <-pids:
+		}
+		if over := m.look(now, limits); over != nil {
+			l.post(func() { l.overLimit(over) })
+			return
+		}
+	}
+}
+
+// overLimit ends the tree.
+func (l *loop) overLimit(over *Limit) {
+	l.over = over
+	l.cfg.Live.Warn("killed: " + over.Reason + " (limits." + over.Name + ")")
+	l.cfg.Sink.Put(&record.Record{
+		Kind: record.KindWarning, PID: os.Getpid(), Verdict: "kill",
+		Rule: "limits " + over.Name, Layer: "limit", Reason: over.Reason,
+	}, nil)
+	l.killTree()
+}
+
+// meter adds up what processes use, those that have ended included.
+type meter struct {
+	last  map[int]time.Duration // own time of each process when it was last seen
+	ended time.Duration         // own time of those that are gone
+}
+
+// look gives the limit that these processes are over, nil if none.
+func (m *meter) look(pids []int, limits rules.Limits) *Limit {
+	var own, waited time.Duration
+	var memory int64
+	seen := map[int]bool{}
+	for _, pid := range pids {
+		u, ok := usageOf(pid)
+		if !ok {
+			continue
+		}
+		seen[pid] = true
+		m.last[pid] = u.cpu
+		own, waited, memory = own+u.cpu, waited+u.cpu+u.children, memory+u.memory
+	}
+	for pid, cpu := range m.last {
+		if !seen[pid] {
+			m.ended += cpu
+			delete(m.last, pid)
+		}
+	}
+	// Two counts, either of which may miss some: of a process that ended between two looks
+	// only its parent knows, and of one that nobody waits for only we do.
+	cpu := max(own+m.ended, waited)
+	if limits.CPU > 0 && cpu > limits.CPU {
+		return &Limit{"cpu", fmt.Sprintf("the tree has used %s of cpu time, its limit is %s", cpu.Round(10*time.Millisecond), limits.CPU)}
+	}
+	if limits.Memory > 0 && memory > limits.Memory {
+		// Pages that processes share were counted for each: look again, exactly.
+		if exact := proportional(pids); exact > limits.Memory {
+			return &Limit{"memory", fmt.Sprintf("the tree uses %s of memory, its limit is %s", bytesText(exact), bytesText(limits.Memory))}
+		}
+	}
+	return nil
+}
+
+// usageOf reads /proc/PID/stat and /proc/PID/status (proc(5)).
+func usageOf(pid int) (u usage, ok bool) {
+	stat, err := os.ReadFile(procPath(pid, "stat"))
+	at := bytes.LastIndexByte(stat, ')')
+	if err != nil || at < 0 {
+		return u, false
+	}
+	fields := strings.Fields(string(stat[at+1:])) // fields[0] is the state, the third field
+	if len(fields) < 22 {
+		return u, false
+	}
+	ticks := func(n int) time.Duration {
+		v, _ := strconv.ParseInt(fields[n-3], 10, 64)
+		return time.Duration(v) * 10 * time.Millisecond // USER_HZ is 100 everywhere
+	}
+	u.cpu, u.children = ticks(14)+ticks(15), ticks(16)+ticks(17)
+	pages, _ := strconv.ParseInt(fields[24-3], 10, 64)
+	u.memory = pages*int64(os.Getpagesize()) + kilobytes(statusField(pid, "VmSwap"))
+	return u, true
+}
+
+// proportional adds up what is the processes' own, a shared page by its share
+// (/proc/PID/smaps_rollup: Pss, SwapPss); where that cannot be read, what is resident.
+func proportional(pids []int) int64 {
+	var sum int64
+	for _, pid := range pids {
+		text, err := os.ReadFile(procPath(pid, "smaps_rollup"))
+		if err != nil {
+			if u, ok := usageOf(pid); ok {
+				sum += u.memory
+			}
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && (name == "Pss" || name == "SwapPss") {
+				sum += kilobytes(value)
+			}
+		}
+	}
+	return sum
+}
+
+// kilobytes reads "123 kB" as bytes.
+func kilobytes(text string) int64 {
+	n, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")), 10, 64)
+	return n << 10
+}
+
+// bytesText words a number of bytes.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
