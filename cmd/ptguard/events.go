@@ -107,6 +107,9 @@ func judgedRow(row *decode.Row) eventRow {
 	case row.Special == decode.Untrace:
 		e.Treated, e.Reason = treatAnswered, "CLONE_UNTRACED is cleared in the register, so that the child is guarded too"
 		return e
+	case row.Special == decode.Forks:
+		e.Treated, e.Reason = treatAnswered, "it runs while the tree has fewer processes than limits.processes, else EAGAIN"
+		return e
 	case row.Special == decode.Dumpable:
 		e.Treated, e.Reason = treatAnswered, "remembered, and without effect: ptguard could not read the arguments of a task that is not dumpable"
 		return e

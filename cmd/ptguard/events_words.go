@@ -158,6 +158,7 @@ var (
 		{0x400000, "O_TMPFILE"}, // the bit of it that is not O_DIRECTORY
 	}
 	cloneWords = []value{
+		{unix.CLONE_THREAD, "CLONE_THREAD"},
 		{unix.CLONE_NEWNS, "CLONE_NEWNS"},
 		{unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
 		{unix.CLONE_NEWUTS, "CLONE_NEWUTS"},

@@ -96,8 +96,10 @@ func commandNames() []string {
 		return nil
 	}
 	var names []string
-	for _, n := range model.Model.Leaves(true) {
-		names = append(names, n.Name)
+	for _, n := range model.Model.Children {
+		if !n.Hidden {
+			names = append(names, n.Name)
+		}
 	}
 	return names
 }
