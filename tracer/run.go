@@ -47,6 +47,10 @@ type Config struct {
 // Tier is the protection that is really active.
 type Tier struct {
 	Name string
+	// Sealed: mseal(2) keeps the window in its place; else the filter does.
+	Sealed bool
+	// Stub: a reissued call ends without a second stop.
+	Stub bool
 	// Scoped: Landlock keeps signals and /proc inside the tree.
 	Scoped bool
 }
@@ -199,7 +203,7 @@ func (l *loop) begin() {
 		l.killTree()
 		return
 	}
-	tier := Tier{Name: protection, Scoped: l.scoped}
+	tier := Tier{Name: protection, Sealed: !l.policy.Guard, Stub: hasStub, Scoped: l.scoped}
 	if plain {
 		tier.Name = plainProtection
 		l.cfg.Live.Warn(plainWarning)

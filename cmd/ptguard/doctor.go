@@ -24,6 +24,9 @@ type doctorCmd struct {
 // Run is called by kong. The error is a statusError where no guarded run is possible.
 func (c *doctorCmd) Run() error {
 	r := examine(probe.All())
+	if r.Possible {
+		r.guarded(probe.Guarded())
+	}
 	var err error
 	if c.JSON {
 		enc := json.NewEncoder(os.Stdout)
@@ -60,7 +63,8 @@ type report struct {
 	Arch    string `json:"arch"`
 	// Possible: every required probe is ok.
 	Possible bool `json:"possible"`
-	// Tier is protectionTier, whatever the machine could do for a later version.
+	// Tier is what the first record of a guarded run named, which was made to find out; empty
+	// if none is possible.
 	Tier        string `json:"tier"`
 	TierMeaning string `json:"tier_meaning"`
 	// SignalScope: Landlock keeps the tree's signals inside the tree.
@@ -81,12 +85,10 @@ type examination struct {
 
 func examine(probes []probe.Probe) report {
 	r := report{
-		Version:     version,
-		Kernel:      probe.Kernel(),
-		Arch:        runtime.GOARCH,
-		Possible:    true,
-		Tier:        protectionTier,
-		TierMeaning: tierMeaning,
+		Version:  version,
+		Kernel:   probe.Kernel(),
+		Arch:     runtime.GOARCH,
+		Possible: true,
 	}
 	for _, p := range probes {
 		got := p.Try()
@@ -99,6 +101,16 @@ func examine(probes []probe.Probe) report {
 		}
 	}
 	return r
+}
+
+// guarded notes what a guarded run showed. Only if there was none is no run possible; what
+// else it finds wrong leaves less protection, and the tier says so.
+func (r *report) guarded(tier string, got probe.Result) {
+	r.Probes = append(r.Probes, examination{
+		"guarded-run", "a program looks from inside whether all of it holds: skip, rewrite, window, listener", "", tier == "", got.OK, got.Detail, got.Fix,
+	})
+	r.Tier, r.TierMeaning = tier, meaningOf(tier)
+	r.Possible = r.Possible && tier != ""
 }
 
 const (

@@ -70,6 +70,7 @@ active in a run:
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := examine(answers(tc.landlock, tc.required))
+			r.Tier, r.TierMeaning = "race-free", meaningOf("race-free") // as a guarded run would say
 			var b strings.Builder
 			if err := r.write(&b, tc.colour); err != nil {
 				t.Fatal(err)
@@ -117,7 +118,7 @@ func TestDoctorJSON(t *testing.T) {
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Version != "0.1.0-dev" || got.Kernel == "" || got.Tier != "race-free" || got.Possible == nil || *got.Possible || !got.Scope || len(got.Probes) != 3 {
+	if got.Version != "0.1.0-dev" || got.Kernel == "" || got.Tier != "" || got.Possible == nil || *got.Possible || !got.Scope || len(got.Probes) != 3 {
 		t.Errorf("%s", out)
 	}
 	if p := got.Probes[0]; p.Name != "ptrace" || p.Since != "3.8" || !p.Required || p.OK || p.Fix != "boot with 1" {

@@ -262,6 +262,12 @@ func (g *guarded) protected(policies []string) []string {
 // started writes the first record, which names what is really active.
 func (g *guarded) started(t tracer.Tier) {
 	tier := t.Name
+	if !t.Sealed {
+		tier += ", range guard instead of mseal"
+	}
+	if !t.Stub {
+		tier += ", exit stops instead of the stub"
+	}
 	if t.Scoped {
 		tier += ", Landlock signal scope"
 	}

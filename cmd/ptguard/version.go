@@ -13,12 +13,17 @@ import (
 // from, where the build knows it.
 const version = "0.1.0-dev"
 
-// protectionTier names what protects the arguments of a judged call in this version, in
-// `doctor` and in the first record of a run. "race-free" is claimed only when it is.
-const (
-	protectionTier = "race-free"
-	tierMeaning    = "what decided a call is what the kernel uses: opens, addresses and looks run from a sealed window in the program's memory, changes to names are made by ptguard on pinned directories, an exec is decided again before its first instruction"
-)
+// meaningOf says what a tier, as the first record of a run names it, means for judged calls.
+func meaningOf(tier string) string {
+	name, _, _ := strings.Cut(tier, ",")
+	switch name {
+	case "race-free":
+		return "what decided a call is what the kernel uses: opens, addresses and looks run from a sealed window in the program's memory, changes to names are made by ptguard on pinned directories, an exec is decided again before its first instruction"
+	case "check-then-continue":
+		return "arguments in memory are judged and then used as they are by then: a hostile thread can change them in between"
+	}
+	return ""
+}
 
 // versionCmd is "ptguard version".
 type versionCmd struct{}

@@ -12,10 +12,13 @@ import (
 )
 
 // PlainBinary is a ptguard that checks and then continues: what a racer must win against.
-func PlainBinary(t testing.TB) string {
+func PlainBinary(t testing.TB) string { t.Helper(); return TaggedBinary(t, "ptguard_plain") }
+
+// TaggedBinary is a ptguard that is built with a build tag.
+func TaggedBinary(t testing.TB, tag string) string {
 	t.Helper()
-	return build(t, "ptguard-plain", func(out string) *exec.Cmd {
-		cmd := exec.Command("go", "build", "-tags", "ptguard_plain", "-o", out, "./cmd/ptguard")
+	return build(t, tag, func(out string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-tags", tag, "-o", out, "./cmd/ptguard")
 		cmd.Dir = ModuleRoot()
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		return cmd

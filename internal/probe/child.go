@@ -78,6 +78,8 @@ func play(role string) bool {
 		say(playLandlock())
 	case roleMseal:
 		say(playMseal())
+	case roleGuarded:
+		say(playGuarded())
 	default:
 		return false
 	}

@@ -66,7 +66,7 @@ func All() []Probe {
 		{"process_vm_readv", "reads paths and addresses from the tree's memory", "3.2", true, vmReadv},
 		{"openat2", "follows a path as the tree's process would", "5.6", true, openat2},
 		{"landlock-signal", "keeps signals inside the tree, below ptrace", "6.12", false, landlockSignal},
-		{"mseal", "pins memory that a later version keeps arguments in", "6.10", false, mseal},
+		{"mseal", "pins the arguments that were judged in their place; without it the filter guards that", "6.10", false, mseal},
 		{"pidfd_getfd", "tells TCP from UDP; without it only rules that name neither allow", "5.6", false, pidfdGetfd},
 		{"cap-sys-ptrace", "follows a tree that changes its user", "", false, capSysPtrace},
 	}
