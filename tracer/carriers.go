@@ -35,7 +35,7 @@ var carry = map[string]func(*loop, stopped){
 
 	"setxattrat": attribute(performSetxattrat), "removexattrat": attribute(performRemovexattrat), "file_setattr": attribute(performSetattr),
 
-	"fcntl": (*loop).carryOwner,
+	"fcntl": (*loop).carryOwner, "pidfd_getfd": (*loop).carryGetFD,
 
 	"getrlimit": (*loop).carryCore, "setrlimit": (*loop).carryCore, "prlimit64": (*loop).carryCore,
 	"setpriority": (*loop).carryPriority, "ioprio_set": (*loop).carryPriority,

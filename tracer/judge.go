@@ -21,6 +21,7 @@ type judgement struct {
 	resolved resolve.Object
 	request  rules.Request
 	decision rules.Decision
+	pid      int  // the process that a pidfd stood for when it was looked at
 	gone     bool // a hidden name is part of the path: the request asks about that
 }
 

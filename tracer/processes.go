@@ -30,6 +30,7 @@ func (l *loop) examineProcess(s stopped, j *judgement) (syscall.Errno, error) {
 		if pid, errno = pidOfPidfd(s.tid, pid); errno != 0 {
 			return errno, nil
 		}
+		j.pid = pid
 		const processGroup = 4 // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
 		if l.call.Row.Name == "pidfd_send_signal" && uint32(l.call.Args[3])&processGroup != 0 && !l.scoped {
 			return l.examineGroupOf(s, pid, f)
@@ -146,6 +147,10 @@ func (l *loop) signalNumber() unix.Signal {
 // the kernel does it; else a group is served member by member.
 func (l *loop) deliver(s stopped) {
 	o := l.judged[0].object
+	if o.Kind == decode.PIDFD && !l.scoped {
+		l.signalByNumber(s, l.judged[0].pid)
+		return
+	}
 	if o.Kind != decode.SignalPID || o.PID > 0 || l.scoped {
 		s.resume(0)
 		return
@@ -173,6 +178,57 @@ func (l *loop) deliver(s stopped) {
 		return
 	}
 	s.refuse(errnoOf(result))
+}
+
+// signalByNumber makes a pidfd_send_signal(2) a kill(2) or its kin of the process that was
+// decided on: a sibling can put another pidfd behind the number, and there is no Landlock that
+// would keep the signal inside.
+func (l *loop) signalByNumber(s stopped, pid int) {
+	if !l.inWindow(s) {
+		return
+	}
+	sig, info, flags := l.call.Args[1], l.call.Args[2], uint32(l.call.Args[3])
+	const thread, group = 1, 4 // PIDFD_SIGNAL_THREAD, PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
+	c := call{unix.SYS_KILL, [6]uint64{uint64(pid), sig}}
+	switch {
+	case flags&group != 0:
+		pgid, err := unix.Getpgid(pid)
+		if err != nil || info != 0 {
+			s.refuse(unix.EINVAL)
+			return
+		}
+		c.args[0] = uint64(-pgid)
+	case flags&thread != 0 && info != 0:
+		c = call{unix.SYS_RT_TGSIGQUEUEINFO, [6]uint64{uint64(threadGroup(pid)), uint64(pid), sig, info}}
+	case flags&thread != 0:
+		c = call{unix.SYS_TGKILL, [6]uint64{uint64(threadGroup(pid)), uint64(pid), sig}}
+	case info != 0:
+		c = call{unix.SYS_RT_SIGQUEUEINFO, [6]uint64{uint64(pid), sig, info}}
+	}
+	l.reissue(s, false, func(*window, int) call { return c })
+}
+
+// carryGetFD takes the descriptor of the process that was decided on and plants it, for the
+// same reason.
+func (l *loop) carryGetFD(s stopped) {
+	if l.scoped || len(l.judged) == 0 || l.listener.fd < 0 {
+		s.resume(0)
+		return
+	}
+	if !l.sameRights(s) {
+		s.refuse(unix.EPERM)
+		return
+	}
+	fd, err := copyFD(l.judged[0].pid, int(int32(l.call.Args[1])))
+	if err != nil || uint32(l.call.Args[2]) != 0 {
+		if err == nil {
+			unix.Close(fd)
+			err = unix.EINVAL
+		}
+		s.refuse(errnoOf(err))
+		return
+	}
+	l.plantResult(s, fd, unix.O_CLOEXEC)
 }
 
 // pidOfPidfd reads the process behind a descriptor of pidfd_open(2) from its fdinfo.

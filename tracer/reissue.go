@@ -331,7 +331,13 @@ func (l *loop) openPinned(s stopped, j *judgement) {
 		return
 	}
 	s.task.again, s.task.barred = 0, false
-	l.listener.give(s.tid, gift{fd: fd, flags: uint32(flags) & unix.O_CLOEXEC, own: true})
+	l.plantResult(s, fd, uint32(flags)&unix.O_CLOEXEC)
+}
+
+// plantResult makes the pending call give the task a descriptor of ours, which is closed here.
+func (l *loop) plantResult(s stopped, fd int, flags uint32) {
+	l.listener.take(s.tid) // of a call that a signal broke off
+	l.listener.give(s.tid, gift{fd: fd, flags: flags, own: true})
 	var r registers
 	if err := getRegisters(s.tid, &r); err != nil {
 		s.lost(err, "read registers of")

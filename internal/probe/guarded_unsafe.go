@@ -35,7 +35,7 @@ func Guarded() (tier string, r Result) {
 	if err != nil {
 		return "", Result{Detail: fmt.Sprintf("no folder to try it in (%v)", err), Fix: "make $TMPDIR writable"}
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	for _, name := range []string{"denied", "allowed"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
 			return "", Result{Detail: err.Error()}
@@ -75,7 +75,7 @@ func tierOf(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var first struct{ Start struct{ Tier string } }
 	if err := json.NewDecoder(f).Decode(&first); err != nil {
 		return "", err
