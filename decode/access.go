@@ -26,6 +26,7 @@ const (
 	Connect                    // connect, sendto, sendmsg with an address
 	Bind                       // bind
 	Reach                      // acts on another process or on the machine (guards)
+	Copy                       // copied out in the kernel, by descriptor (seals)
 )
 
 // AllFile is every access that a file rule can grant or take.
@@ -35,7 +36,7 @@ const AllFile = Look | List | Read | Write | Create | Remove | Attr | Exec | Map
 // beyond reading, and what letter W of a seal covers.
 const Change = Write | Create | Remove | Attr
 
-var accessNames = [...]string{"look", "list", "read", "write", "create", "remove", "attr", "exec", "map", "connect", "bind", "reach"}
+var accessNames = [...]string{"look", "list", "read", "write", "create", "remove", "attr", "exec", "map", "connect", "bind", "reach", "copy"}
 
 // String lists the words of the set, separated by commas; the empty set is "none".
 func (a Access) String() string {

@@ -10,7 +10,7 @@ var Passthrough = []struct{ Why, Names string }{
 	{"works on a descriptor the task holds; the open was judged", `
 		read write readv writev pread64 pwrite64 preadv preadv2 pwritev pwritev2 close close_range dup dup2 dup3
 		lseek fsync fdatasync sync_file_range syncfs sync fallocate fadvise64 readahead flock ftruncate
-		copy_file_range sendfile splice tee vmsplice cachestat  fstat fstatfs   fgetxattr flistxattr
+		tee vmsplice cachestat  fstat fstatfs   fgetxattr flistxattr
 		epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6
 		eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime pipe pipe2
 		inotify_init inotify_init1 inotify_rm_watch`},

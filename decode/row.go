@@ -121,6 +121,7 @@ const (
 	NeedNoInet
 	NeedNoInet6
 	NeedNoNetlink
+	NeedCopies // only if a seal forbids to copy
 )
 
 // Answer is a constant refusal: the row is judged without the policy.
@@ -178,6 +179,8 @@ type Policy struct {
 	Hardened, Forks bool
 	// The address families that the policy leaves out.
 	NoUnix, NoInet, NoInet6, NoNetlink bool
+	Seals                              bool // there are seals, in whatever mode
+	Copies                             bool // some seal forbids to copy
 }
 
 // Conditions gives the tests under which a call of this row stops with policy p. traced
@@ -202,7 +205,9 @@ func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
 		if p.Looks {
 			return nil, true
 		}
-		return r.When, p.Rules
+		return r.When, p.Rules || p.Seals
+	case NeedCopies:
+		return r.When, p.Copies
 	case NeedRules:
 		return r.When, p.Rules
 	case NeedGuard:

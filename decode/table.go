@@ -105,6 +105,14 @@ var Rows = []Row{
 	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("userfaultfd", "lets a program hold up and change what is read from its memory"), When: any(equal(1, userfaultfdNew))},
 	// Who gets the signals of a descriptor: SIGIO reaches any process without kill(2).
 	{Name: "ioctl", Event: "fcntl.ioctl", Args: args(word, word, ownerPtr), When: any(equal(1, fioSetOwn), equal(1, siocSpgrp))},
+	// Copies that never pass through the program: a seal's letter C is about the source.
+	{Name: "copy_file_range", Need: NeedCopies, Args: args(fd(Copy), word, word, word, word, word)},
+	{Name: "sendfile", Need: NeedCopies, Args: args(word, fd(Copy), word, word)},
+	{Name: "splice", Need: NeedCopies, Args: args(fd(Copy), word, word, word, word, word)},
+	{Name: "ioctl", Event: "fcntl.ioctl", Need: NeedCopies, Args: args(word, word, fd(Copy)), When: any(equal(1, unix.FICLONE))},
+	{Name: "ioctl", Event: "fcntl.ioctl", Need: NeedCopies, When: any(equal(1, unix.FICLONERANGE)), Const: &Answer{
+		Errno: syscall.EOPNOTSUPP, Guard: "clone-range", Reason: "its source lies in memory that another thread can change; programs fall back to copy_file_range",
+	}},
 	{Name: "fcntl", Event: "fcntl.fcntl", Args: args(word, word, ownerArg), When: any(equal(1, unix.F_SETOWN), equal(1, unix.F_SETOWN_EX))},
 
 	// Addresses, and sockets that could move without one.

@@ -18,14 +18,14 @@ func NewKnown() *Known { return &Known{kinds: make(map[string]uint64), met: make
 
 // Add takes a record of the other trace.
 func (k *Known) Add(r *Record) {
-	if r.Kind == KindDenial {
+	if r.Kind.Refusal() {
 		k.kinds[kindOfRefusal(r)] += max(r.Count, 1)
 	}
 }
 
 // New tells whether r is a refusal of a kind that the other trace does not have.
 func (k *Known) New(r *Record) bool {
-	if r.Kind != KindDenial {
+	if !r.Kind.Refusal() {
 		return false
 	}
 	kind := kindOfRefusal(r)

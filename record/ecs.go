@@ -193,11 +193,11 @@ func (l *ecsLine) classify(r *Record) {
 		e.Category, e.Type, e.Outcome = []string{"process"}, []string{"start"}, "success"
 	case KindExit:
 		e.Category, e.Type = []string{"process"}, []string{"end"}
-	case KindGrant, KindSeal:
+	case KindGrant:
 		e.Category, e.Type = []string{"configuration"}, []string{"change"}
 	case KindWarning:
 		l.Log = &ecsLog{"warning"}
-	case KindDenial, KindDecision:
+	case KindDenial, KindSeal, KindScope, KindDecision:
 		l.act(r)
 	}
 }
@@ -206,7 +206,7 @@ func (l *ecsLine) classify(r *Record) {
 func (l *ecsLine) act(r *Record) {
 	e := &l.Event
 	has := func(word string) bool { return slices.Contains(r.Access, word) }
-	refused := r.Kind == KindDenial
+	refused := r.Kind.Refusal()
 	verdict := "allowed"
 	e.Outcome = "success"
 	if refused || r.Errno != "" {
@@ -269,7 +269,7 @@ func ecsMessage(r *Record) string {
 		return "run started: " + strings.Join(r.Start.Command, " ")
 	case r.End != nil:
 		return "run ended: " + endText(r.End)
-	case r.Kind == KindDenial || r.Kind == KindDecision:
+	case r.Kind.Refusal() || r.Kind == KindDecision:
 		return refusalText(r)
 	case r.Reason != "":
 		return string(r.Kind) + ": " + r.Reason

@@ -18,12 +18,17 @@ const (
 	KindDenial   Kind = "denial"
 	KindDecision Kind = "decision"
 	KindGrant    Kind = "grant"
-	KindSeal     Kind = "seal"
+	KindSeal     Kind = "seal"  // a refusal by a seal
+	KindScope    Kind = "scope" // a refusal by the scope of a task
 	KindExec     Kind = "exec"
 	KindExit     Kind = "exit"
 	KindWarning  Kind = "warning"
 	KindEnd      Kind = "end"
 )
+
+// Refusal tells whether records of the kind are refusals: denials by a rule or guard, and
+// those that have a kind of their own.
+func (k Kind) Refusal() bool { return k == KindDenial || k == KindSeal || k == KindScope }
 
 // Record is one line of the trace. Whoever builds one for Sink.Put or Live.Refused fills in
 // names and arguments as the kernel has them: AppendLine escapes names (what is not UTF-8

@@ -252,7 +252,7 @@ func tableRow(r *Record) []string {
 	if verdict == "" {
 		verdict = string(r.Kind)
 	}
-	if r.Kind == KindDenial {
+	if r.Kind.Refusal() {
 		times = strconv.FormatUint(max(r.Count, 1), 10)
 	}
 	reason := r.Reason
@@ -341,7 +341,7 @@ func (s *summary) Add(r *Record, _ []byte) error {
 	if r.End != nil {
 		s.end = r.End
 	}
-	if r.Kind != KindDenial {
+	if !r.Kind.Refusal() {
 		return nil
 	}
 	n := max(r.Count, 1)

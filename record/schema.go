@@ -12,7 +12,7 @@ import (
 
 // Kinds are all kinds of record, Verdicts all verdicts.
 var (
-	Kinds    = []Kind{KindStart, KindDenial, KindDecision, KindGrant, KindSeal, KindExec, KindExit, KindWarning, KindEnd}
+	Kinds    = []Kind{KindStart, KindDenial, KindDecision, KindGrant, KindSeal, KindScope, KindExec, KindExit, KindWarning, KindEnd}
 	Verdicts = []string{"allow", "deny", "hide", "ask-allow", "ask-deny", "kill"}
 )
 
@@ -95,7 +95,7 @@ func schemaOf(t reflect.Type, name string) (map[string]any, error) {
 // TestSchemaOfTraces of cmd/ptguard compares them.
 var accessWords = []string{
 	"look", "list", "read", "write", "create", "remove", "attr", "exec", "map",
-	"connect", "bind", "reach",
+	"connect", "bind", "reach", "copy",
 }
 
 // fieldWords say what a field is. TestSchemaDescribes finds the one that has no words.

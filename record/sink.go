@@ -147,7 +147,7 @@ func Open(spec string, opts SinkOptions) (*Sink, error) {
 // Wants tells whether Put would write a record of this kind, so that callers need not
 // build it.
 func (s *Sink) Wants(k Kind) bool {
-	if s.t.fd < 0 && k != KindDenial {
+	if s.t.fd < 0 && !k.Refusal() {
 		return false
 	}
 	return s.opts.Level.wants(k)
@@ -186,7 +186,7 @@ func (s *Sink) put(r *Record, done func(err error)) bool {
 	if r.Time.IsZero() {
 		r.Time = s.opts.Now()
 	}
-	if r.Kind != KindDenial {
+	if !r.Kind.Refusal() {
 		return s.emit(r, done)
 	}
 	s.stats.Denials++
@@ -242,7 +242,7 @@ func (s *Sink) emit(r *Record, done func(err error)) bool {
 			s.lose(weight, err)
 		}
 		return true
-	case len(s.queue) >= queueLimit && r.Kind != KindDenial:
+	case len(s.queue) >= queueLimit && !r.Kind.Refusal():
 		s.stats.Lost += weight
 		if !s.slow {
 			s.slow = true

@@ -79,7 +79,7 @@ func (t *tree) Add(r *Record, _ []byte) error {
 	case r.End != nil:
 		t.run(r.Run, func(x *treeRun) { x.end = endText(r.End) })
 		return nil
-	case r.Kind != KindDenial && r.Kind != KindDecision && r.Kind != KindExec:
+	case !r.Kind.Refusal() && r.Kind != KindDecision && r.Kind != KindExec:
 		return nil
 	}
 	n := t.node(r)
@@ -92,7 +92,7 @@ func (t *tree) Add(r *Record, _ []byte) error {
 	}
 	n.comm = cmp.Or(n.comm, r.Comm)
 	switch r.Kind {
-	case KindDenial:
+	case KindDenial, KindSeal, KindScope:
 		n.refuse(r)
 	case KindDecision:
 		n.allow(cmp.Or(strings.Join(r.Access, "+"), "other"))

@@ -38,7 +38,13 @@ func (p *Policy) decide(r *Request, c *chain) Decision {
 		c.note(stepGuards, ownProcess, Grants, r.Access)
 		return Decision{Verdict: Allow, Rule: ownProcess, Access: r.Access}
 	}
-	// 2. Seals: a later issue.
+	// 2. Seals.
+	if rule := p.sealed(r); rule != nil {
+		return refuse(rule, r.Access)
+	}
+	if r.Access == decode.Copy { // nothing but a seal is about that
+		return Decision{Verdict: Allow, Rule: ruleCopy, Access: r.Access}
+	}
 
 	// 3. Mode open.
 	if p.mode == ModeOpen {

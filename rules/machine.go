@@ -5,6 +5,8 @@ package rules
 import (
 	"net/netip"
 	"path"
+
+	"ptguard/seals"
 )
 
 // Machine is what a policy must know of the machine and the run to be bound to them.
@@ -33,6 +35,8 @@ type Machine struct {
 	RepoAtStart bool
 	// Protected are the policy, record and control files: never changed by the tree.
 	Protected []string
+	// Seals are the seals of the run, nil if there are none.
+	Seals *seals.Set
 	// Lookup resolves a path as the kernel would; nil means that nothing exists and
 	// there are no links.
 	Lookup func(path string) Target
@@ -46,6 +50,7 @@ type Target struct {
 	Exists bool
 	IsDir  bool
 	Inode  Inode
+	Born   int64 // time of birth, 0 if unknown
 }
 
 // WorkFolder gives the work folder that the sources state, for the caller to resolve and

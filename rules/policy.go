@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ptguard/decode"
+	"ptguard/seals"
 )
 
 // Mode gives strict, permissive or open.
@@ -47,6 +48,8 @@ type Needs struct {
 	Exec, ExecMap, Argv bool
 	// Connect, Bind: an address can be refused; false only in mode open.
 	Connect, Bind bool
+	// Copies: copying by descriptor can be refused. Seals: there are seals, in whatever mode.
+	Copies, Seals bool
 	// Families are the address families that a socket may have: some of unix, inet, inet6
 	// and netlink-route.
 	Families []string
@@ -60,13 +63,16 @@ type Needs struct {
 // Needs gives what the policy can refuse.
 func (p *Policy) Needs() Needs {
 	n := Needs{GuardReads: true, Families: p.families, Hardened: p.hardened, Forks: p.limits.Processes > 0}
+	letters := p.machine.Seals.Letters()
+	n.Copies, n.Seals = letters&seals.C != 0, letters != 0
+	n.Reads, n.Exec = letters&seals.R != 0, letters&seals.R != 0
 	if p.mode == ModeOpen {
 		return n
 	}
 	n.Writes, n.Connect, n.Bind, n.DeviceReads, n.Argv = true, true, true, true, p.argv
 	strict := p.mode == ModeStrict
-	n.Reads, n.Looks = strict, strict
-	n.Exec = strict || p.closed != nil || p.noExec != nil || len(p.progs) > 0
+	n.Reads, n.Looks = n.Reads || strict, strict
+	n.Exec = n.Exec || strict || p.closed != nil || p.noExec != nil || len(p.progs) > 0
 	n.ExecMap = p.closed != nil
 	for _, e := range p.entries {
 		if !e.role.denies() {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"ptguard/decode"
+	"ptguard/seals"
 )
 
 // Request is one question to the policy: may this access happen on this object?
@@ -39,6 +40,8 @@ type Request struct {
 	Act Act
 	// Comm is the name of the program that acts. No decision looks at it: hints do.
 	Comm string
+	// To is the canonical name that a rename or exchange gives to the object.
+	To string
 	// NodeType is the S_IFMT part of the mode of mknod; 0 for every other act.
 	NodeType uint32
 }
@@ -88,6 +91,10 @@ type File struct {
 	Inode  Inode
 	Mode   uint32 // st_mode: S_IFMT type and permission bits
 	Rdev   uint64 // st_rdev of a device node
+	// Born is the time of birth, 0 if unknown, and Above are the inodes of the directories
+	// above: for seals, where these ask for it (Set.Pinned, Set.Directories).
+	Born  int64
+	Above []seals.Inode
 	// Nameless: a pipe, socket, memfd, deleted file: no name in the file system.
 	Nameless bool
 	// Memfd: Nameless, and made by memfd_create (for exec.allow: [memfd]).

@@ -22,6 +22,7 @@ const (
 	LayerGuard   Layer = "guard"
 	LayerMode    Layer = "mode"
 	LayerSeal    Layer = "seal"
+	LayerScope   Layer = "scope"
 	LayerGrant   Layer = "grant"
 )
 

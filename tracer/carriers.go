@@ -39,6 +39,7 @@ var carry = map[string]func(*loop, stopped){
 
 	"getrlimit": (*loop).carryCore, "setrlimit": (*loop).carryCore, "prlimit64": (*loop).carryCore,
 	"setpriority": (*loop).carryPriority, "ioprio_set": (*loop).carryPriority,
+	"copy_file_range": (*loop).carryCopy, "sendfile": (*loop).carryCopy, "splice": (*loop).carryCopy,
 
 	"listen": (*loop).carryListen, "connect": (*loop).carryAddress, "bind": (*loop).carryAddress, "sendto": (*loop).carryAddress,
 	"sendmsg": (*loop).carryMessage, "sendmmsg": (*loop).carryMessage,
@@ -62,7 +63,9 @@ func newCarriers() map[*decode.Row]func(*loop, stopped) {
 	for i := range decode.Rows {
 		row := &decode.Rows[i]
 		if row.Name == "ioctl" && (len(row.Args) == 0 || row.Args[0].Kind != decode.FD) {
-			if row.Const == nil { // FIOSETOWN, SIOCSPGRP: about a process, not about an inode
+			if row.Need == decode.NeedCopies && row.Const == nil { // FICLONE
+				out[row] = (*loop).carryCopy
+			} else if row.Const == nil { // FIOSETOWN, SIOCSPGRP: about a process, not about an inode
 				out[row] = (*loop).carryOwner
 			}
 			continue

@@ -115,6 +115,7 @@ func (l *loop) owner(pid int) rules.Owner {
 
 // allowed books what the call at hand is about to make, move or remove.
 func (l *loop) allowed(s stopped) {
+	l.meetSealed()
 	var source string
 	for i := range l.judged {
 		r := &l.judged[i].request

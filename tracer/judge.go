@@ -233,9 +233,9 @@ func (l *loop) settle(s stopped) *judgement {
 }
 
 // bars tells whether a decision keeps the act from being carried out: a refusal does, but
-// for an audit, where only the guards do, as in mode open.
+// for an audit, where only guards and seals do, as in mode open.
 func (l *loop) bars(d rules.Decision) bool {
-	return d.Refused() && (!l.cfg.Audit || d.Rule.Layer == rules.LayerGuard)
+	return d.Refused() && (!l.cfg.Audit || d.Rule.Layer == rules.LayerGuard || d.Rule.Layer == rules.LayerSeal)
 }
 
 // hides tells whether a decision is to be answered as if nothing were there.
@@ -322,6 +322,9 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 		if bare != 0 || err != nil {
 			return bare, err
 		}
+	}
+	if len(l.judged) == 2 {
+		l.judged[0].request.To, l.judged[1].request.To = l.judged[1].resolved.Path, l.judged[0].resolved.Path
 	}
 	if len(l.judged) == 2 && l.judged[0].object.Act == decode.ActRenameSource {
 		from, to := &l.judged[0], &l.judged[1]
@@ -581,6 +584,7 @@ func (l *loop) file(r *resolve.Object, f *rules.File) {
 		f.Mode, f.Rdev = r.Stat.Mode, r.Stat.Rdev
 	}
 	f.Spellings = r.Hops
+	l.sealFacts(r, f)
 	f.Nameless = r.Nameless
 	f.Memfd = r.NamelessKind == "memfd"
 	if r.ProcPID != 0 {

@@ -48,6 +48,7 @@ func (l *loop) carryLook(s stopped) {
 	default:
 		walks = l.swappable(path + "/") // the last name may become a link, too
 	}
+	walks = walks || l.sealsMove && canonical && j.request.Access&decode.Read != 0
 	if walks && l.awaitChange(s) {
 		return
 	}

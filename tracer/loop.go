@@ -33,6 +33,7 @@ type loop struct {
 	walks       int
 	changes     int // walks that change names themselves, which binds and looks wait for
 	heldChanges []stopped
+	sealsMove   bool       // a sealed object may get another name in this run
 	failed      error      // why the run ends although nothing ran
 	received    chan error // tells when the listener has come, before the program's exec
 	carriers    map[*decode.Row]func(*loop, stopped)
@@ -144,7 +145,7 @@ func (l *loop) adopt(tid int) *task {
 	if pid := threadGroup(tid); pid != tid && l.tasks[pid] != nil {
 		t.proc = l.tasks[pid].proc
 	} else {
-		t.proc = &process{pid: pid, core: l.core, adopted: true, fenced: l.fences, filtered: l.ownFilters(tid)}
+		t.proc = &process{pid: pid, core: l.core, adopted: true, sharesFiles: true, fenced: l.fences, filtered: l.ownFilters(tid)}
 	}
 	l.tasks[tid] = t
 	return t
@@ -171,6 +172,9 @@ func (l *loop) born(s stopped) {
 			t.enter(s.childSpace(flags))
 			if flags&unix.CLONE_FS != 0 && flags&unix.CLONE_THREAD == 0 {
 				t.proc.sharesFS, s.proc.sharesFS = true, true
+			}
+			if flags&unix.CLONE_FILES != 0 && flags&unix.CLONE_THREAD == 0 {
+				t.proc.sharesFiles, s.proc.sharesFiles = true, true
 			}
 		}
 		l.tasks[tid] = t

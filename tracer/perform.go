@@ -37,6 +37,10 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 		l.unresolvable(s, err)
 		return
 	}
+	if names && l.movesSealed() && l.opensWaiting(s) {
+		l.refuseMove(s)
+		return
+	}
 	if c.fenced && names {
 		// Its own sandbox must keep its force, and our act would not be in it.
 		l.reissueNames(s)

@@ -75,13 +75,23 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 	binary.NativeEndian.PutUint64(how[8:], l.openMode(j.object))
 	binary.NativeEndian.PutUint64(how[16:], unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|j.object.How&resolveCached)
 	blocks := r.Exists && mayBlock(r.Stat.Mode)
-	fresh := j.decision.Fresh
-	l.reissue(s, !blocks && !fresh, func(w *window, slot int) call {
+	// No sealed object may come under this name meanwhile, and nothing take a name that is
+	// free before it does.
+	held := l.sealsMove && !pathOnly && !blocks
+	if held && l.awaitChange(s) {
+		return
+	}
+	if held && l.walks > 0 && len(l.heldChanges) > 0 {
+		l.heldChanges = append(l.heldChanges, s) // or opens of many threads would hold back a rename for ever
+		return
+	}
+	held = held || j.decision.Fresh
+	l.reissue(s, !blocks && !held, func(w *window, slot int) call {
 		at := w.putString(s.space, slot, offPath, path)
 		return call{unix.SYS_OPENAT2, [6]uint64{cwdWord, at, w.putBytes(s.space, slot, offHow, how[:]), uint64(len(how))}}
 	})
-	if fresh && s.leaving != nil {
-		l.startWalk(s) // nothing takes the name before it does
+	if held && s.leaving != nil {
+		l.startWalk(s)
 	}
 }
 
@@ -205,6 +215,7 @@ func (l *loop) left(s stopped) {
 		s.task.retrying = true
 		s.task.barred = res == -int64(unix.EACCES)
 		setAgain(&r, &asked)
+		l.endWalk(s.task)
 	} else {
 		restoreCall(&r, &asked, res)
 		s.task.again, s.task.barred = 0, false

@@ -57,13 +57,24 @@ func (l *loop) unresolvable(s stopped, err error) {
 
 // refused answers a call that the policy refuses.
 func (l *loop) refused(s stopped, j *judgement, d rules.Decision) {
-	r := l.requestRecord(s, record.KindDenial, j.object, &j.request, d)
+	r := l.requestRecord(s, kindOf(d), j.object, &j.request, d)
 	l.execWords(r, &j.request) // never for the decision
 	errno := d.Errno
 	if errno == 0 {
 		errno = unix.EPERM
 	}
 	l.put(s, r, errno, l.asks(j))
+}
+
+// kindOf is the kind of record of a refusal: seals and scopes have one of their own.
+func kindOf(d rules.Decision) record.Kind {
+	switch d.Rule.Layer {
+	case rules.LayerSeal:
+		return record.KindSeal
+	case rules.LayerScope:
+		return record.KindScope
+	}
+	return record.KindDenial
 }
 
 // requestRecord is the record of one decided request.
@@ -118,7 +129,7 @@ func (l *loop) put(s stopped, r *record.Record, errno syscall.Errno, quiet bool)
 
 // killRefused ends a process whose new image is refused, before its first instruction.
 func (l *loop) killRefused(s stopped, q *rules.Request, d rules.Decision) {
-	r := l.requestRecord(s, record.KindDenial, nil, q, d)
+	r := l.requestRecord(s, kindOf(d), nil, q, d)
 	r.Syscall, r.Event, r.Verdict = "execve", "os.exec", "kill"
 	l.cfg.Live.Refused(r)
 	l.cfg.Sink.Put(r, nil)
@@ -167,7 +178,7 @@ func (l *loop) audited(s stopped, j *judgement) {
 	if j.decision.Verdict != rules.Hide && l.notListening(j) {
 		return // it fails anyway
 	}
-	r := l.requestRecord(s, record.KindDenial, j.object, &j.request, j.decision)
+	r := l.requestRecord(s, kindOf(j.decision), j.object, &j.request, j.decision)
 	l.execWords(r, &j.request)
 	s.task.auditedExec = j.request.Access&decode.Exec != 0
 	l.putAudited(r, l.asks(j))
@@ -182,7 +193,7 @@ func (l *loop) auditedImage(s stopped, q *rules.Request, d rules.Decision) bool 
 		s.task.auditedExec = false
 		return true
 	}
-	r := l.requestRecord(s, record.KindDenial, nil, q, d)
+	r := l.requestRecord(s, kindOf(d), nil, q, d)
 	r.Syscall, r.Event = "execve", "os.exec"
 	l.putAudited(r, false)
 	return true

@@ -119,6 +119,7 @@ func Run(cfg *Config) (result Result, err error) {
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
 		return result, fmt.Errorf("read the limit on core dumps: %w", err)
 	}
+	l.sealsMove = cfg.Policy.Seals().Movable()
 	c, err := launch(cfg, l.policy, scoped)
 	if err != nil {
 		return result, err
@@ -282,5 +283,7 @@ func filterNeeds(n rules.Needs, scoped bool) decode.Policy {
 		NoInet:    !slices.Contains(n.Families, "inet"),
 		NoInet6:   !slices.Contains(n.Families, "inet6"),
 		NoNetlink: !slices.Contains(n.Families, "netlink-route"),
+		Seals:     n.Seals,
+		Copies:    n.Copies,
 	}
 }

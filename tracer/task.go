@@ -55,6 +55,8 @@ type process struct {
 	undumpable bool
 	// sharesFS: it was made with CLONE_FS, or made such a one: its current directory is not its own.
 	sharesFS bool
+	// sharesFiles: its descriptors may not be its own (CLONE_FILES without CLONE_THREAD).
+	sharesFiles bool
 	// filtered: it has a seccomp filter of its own.
 	filtered bool
 	// core is what it takes for its limit on core dumps, see carryCore.

@@ -214,6 +214,8 @@ func needWords(n decode.Need) (where string, always bool) {
 		return "the mode is not open", false
 	case decode.NeedCores:
 		return "core dumps go to files and the mode is not open", false
+	case decode.NeedCopies:
+		return "a seal forbids to copy", false
 	case decode.NeedGuard:
 		return "the kernel lacks mseal(2)", false
 	case decode.NeedHardened:

@@ -56,6 +56,8 @@ var conditionWords = map[string]words{
 		{0x541c, "TIOCLINUX"},
 		{unix.TIOCSETD, "TIOCSETD"},
 		{unix.FIDEDUPERANGE, "FIDEDUPERANGE"},
+		{unix.FICLONE, "FICLONE"},
+		{unix.FICLONERANGE, "FICLONERANGE"},
 		{0x8901, "FIOSETOWN"},
 		{0x8902, "SIOCSPGRP"},
 		{0xaa00, "USERFAULTFD_IOC_NEW"},

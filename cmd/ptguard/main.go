@@ -23,6 +23,7 @@ type cli struct {
 	Run     runCmd     `cmd:"" help:"Run CMD guarded."`
 	Check   checkCmd   `cmd:"" help:"Check policy files: errors, and rules that can never fire."`
 	Policy  policyCmd  `cmd:"" help:"List the presets, or show what one says here."`
+	Seals   sealsCmd   `cmd:"" help:"Show and check the organisation's seals, which no policy opens."`
 	Dump    dumpCmd    `cmd:"" help:"Show a denial trace."`
 	Doctor  doctorCmd  `cmd:"" help:"Show what this machine can do, tried for real."`
 	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/record"
 	"ptguard/rules"
+	"ptguard/seals"
 	"ptguard/tracer"
 )
 
@@ -31,6 +32,7 @@ var runGroups = []kong.Group{
 // runCmd is "ptguard run [flags] [--] CMD [ARG…]".
 type runCmd struct {
 	policyFlags
+	sealsFlag `group:"policy"`
 
 	KeepFD         []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1 and 2)."`
 	Timeout        time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, such as 90s or 5m, and exit 124 (default none)."`
@@ -126,6 +128,7 @@ type guarded struct {
 	log      *record.Log
 	live     *record.Live
 	command  []string
+	seals    []*seals.File
 	warnings []string
 	flags    []string // the policy's part of the command line
 	audit    bool
@@ -168,6 +171,9 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if err := g.openRecords(c); err != nil {
 		return nil, err
 	}
+	if g.seals, err = c.sealed(layers, m, &files); err != nil {
+		return nil, err
+	}
 	m.facts.Protected = g.protected(files)
 	if g.policy, err = c.compile(layers, m, command); err != nil {
 		return nil, err
@@ -197,6 +203,21 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		g.config.Timeout, g.config.TimeoutName = wall, "limits.wall"
 	}
 	return g, nil
+}
+
+// sealed reads the seals of the run and adds their files to those that the tree must not
+// change.
+func (c *runCmd) sealed(layers []*rules.Source, m *machine, protected *[]string) ([]*seals.File, error) {
+	files, places, err := loadSeals(c.Seals)
+	if err != nil {
+		return nil, err
+	}
+	*protected = append(*protected, places...)
+	m.facts.Seals = bindSeals(files, m.facts)
+	if len(files) == 0 {
+		return nil, nil
+	}
+	return files, outOfReach(layers, m, files)
 }
 
 // compile binds the policy. The program is searched in the environment it will get, and
@@ -275,6 +296,7 @@ func (g *guarded) started(t tracer.Tier) {
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
 		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
 		Cwd: g.machine.facts.Cwd, Flags: g.flags, Audit: g.audit,
+		SealDigests: sealDigests(g.seals),
 	}}, nil)
 }
 

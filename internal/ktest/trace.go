@@ -33,10 +33,10 @@ func (b *Box) Records(t testing.TB) []record.Record {
 	return out
 }
 
-// Denials are the records of kind denial.
+// Denials are the records of refusals, of whatever kind.
 func (b *Box) Denials(t testing.TB) []record.Record {
 	t.Helper()
-	return slices.DeleteFunc(b.Records(t), func(r record.Record) bool { return r.Kind != record.KindDenial })
+	return slices.DeleteFunc(b.Records(t), func(r record.Record) bool { return !r.Kind.Refusal() })
 }
 
 // Want describes a denial record; empty fields are not compared.
@@ -45,6 +45,7 @@ type Want struct {
 	Access   string // a word that the record's access must hold
 	Path     string // as given; a prefix ** means: ends with the rest
 	Resolved string
+	Kind     record.Kind
 	Layer    string // one word, or several separated by |
 	Rule     string // part of the rule
 	Errno    string
@@ -56,6 +57,9 @@ type Want struct {
 
 // Matches tells whether r is the record that w describes.
 func (w Want) Matches(r record.Record) bool {
+	if w.Kind != "" && w.Kind != r.Kind {
+		return false
+	}
 	if w.Access != "" && !slices.Contains(r.Access, w.Access) {
 		return false
 	}

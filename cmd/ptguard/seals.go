@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/sys/unix"
+	"ptguard/decode"
+	"ptguard/internal/resolve"
+	"ptguard/record"
+	"ptguard/rules"
+	"ptguard/seals"
+)
+
+// sealDir is where the organisation's seals lie; it need not be there.
+const sealDir = "/etc/ptguard/seals.d"
+
+// loadSeals reads the seal files of sealDir and of the given directories. places are the
+// directories and files, which the tree must not change.
+func loadSeals(dirs []string) (files []*seals.File, places []string, err error) {
+	for i, dir := range append([]string{sealDir}, dirs...) {
+		places = append(places, dir)
+		if i == 0 {
+			if _, err := os.Stat(dir); errors.Is(err, unix.ENOENT) {
+				continue
+			}
+		}
+		found, err := seals.Load(dir, os.DirFS(dir))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, f := range found {
+			places = append(places, f.Name)
+		}
+		files = append(files, found...)
+	}
+	return files, places, nil
+}
+
+// bindSeals ties seals to this machine; nil if there are none.
+func bindSeals(files []*seals.File, f *rules.Machine) *seals.Set {
+	n := 0
+	for _, file := range files {
+		n += len(file.Seals)
+	}
+	if n == 0 {
+		return nil
+	}
+	var homes []string
+	for _, home := range []string{f.PasswdHome, f.EnvHome} {
+		if filepath.IsAbs(home) {
+			homes = append(homes, home)
+		}
+	}
+	return seals.Bind(files, seals.Machine{Homes: homes, Lookup: func(path string) seals.Target {
+		t := lookup(path)
+		return seals.Target{Path: t.Path, Exists: t.Exists, IsDir: t.IsDir, Inode: seals.Inode(t.Inode), Born: birth(t.Path)}
+	}})
+}
+
+// birth is the time of birth of a file, 0 if the file system keeps none.
+func birth(path string) int64 {
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st) != nil || st.Mask&unix.STATX_BTIME == 0 {
+		return 0
+	}
+	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+}
+
+// outOfReach refuses seal files that the policy would let the tree change: they are guarded
+// in this run, but what the next one is told must not lie where programs write.
+func outOfReach(layers []*rules.Source, m *machine, files []*seals.File) error {
+	bare := *m.facts
+	bare.Seals, bare.Protected = nil, nil
+	p, err := rules.Compile(layers, bare)
+	if err != nil || p.Mode() == rules.ModeOpen {
+		return err
+	}
+	for _, f := range files {
+		name := f.Name
+		if !filepath.IsAbs(name) {
+			name = m.facts.Cwd + "/" + name
+		}
+		t := lookup(name)
+		r := rules.Request{Access: decode.Write, File: rules.File{Path: t.Path, Exists: true, Inode: t.Inode, Mode: unix.S_IFREG}}
+		if d := p.Decide(&r); !d.Refused() {
+			return &statusError{
+				code: exitFailed, err: fmt.Errorf("the run could write the seal file %s: %s allows it", record.Escape(t.Path), d.Rule.Pos),
+				hint: "keep seal files outside the work folder, the temp folders and every write rule",
+			}
+		}
+	}
+	return nil
+}
+
+// sealDigests are the seal files with the SHA-256 of their text, for the start record.
+func sealDigests(files []*seals.File) []string {
+	var out []string
+	for _, f := range files {
+		out = append(out, f.Name+" sha256:"+f.Digest)
+	}
+	return out
+}
+
+// sealsCmd is "ptguard seals list|check|explain".
+type sealsCmd struct {
+	List    sealsListCmd    `cmd:"" help:"List the seals that hold here."`
+	Check   sealsCheckCmd   `cmd:"" help:"Check seal files: exit 1 on a mistake."`
+	Explain sealsExplainCmd `cmd:"" help:"Tell what is sealed of a path, by whom and why."`
+}
+
+type sealsFlag struct {
+	Seals []string `placeholder:"DIR" sep:"none" help:"More seal files, beside those of /etc/ptguard/seals.d (repeatable; default none)."`
+}
+
+func (f sealsFlag) bound() (*seals.Set, error) {
+	files, _, err := loadSeals(f.Seals)
+	if err != nil {
+		return nil, err
+	}
+	return bindSeals(files, &rules.Machine{PasswdHome: passwdHome(os.Geteuid()), EnvHome: os.Getenv("HOME")}), nil
+}
+
+type sealsListCmd struct{ sealsFlag }
+
+// Run is called by kong.
+func (c *sealsListCmd) Run() error {
+	set, err := c.bound()
+	if err != nil {
+		return err
+	}
+	if len(set.Seals()) == 0 {
+		fmt.Println("no seals")
+		return nil
+	}
+	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "LETTERS\tPATH\tOWNER\tREASON\tFROM")
+	for _, s := range set.Seals() {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.Letters, record.Escape(s.Path), record.Escape(s.Owner), record.Escape(s.Reason), record.Escape(s.Pos))
+	}
+	return t.Flush()
+}
+
+type sealsCheckCmd struct {
+	sealsFlag
+	Files []string `arg:"" optional:"" placeholder:"FILE" help:"Seal files to check (default those that hold here)."`
+}
+
+// Run is called by kong. Every file is looked at; the status is 1 if any has a mistake.
+func (c *sealsCheckCmd) Run() error {
+	files, _, err := loadSeals(c.Seals)
+	bad := err != nil
+	if bad {
+		fmt.Println("error: " + err.Error())
+	}
+	for _, name := range c.Files {
+		f, err := readSeals(name)
+		if err != nil {
+			bad = true
+			fmt.Println("error: " + err.Error())
+			continue
+		}
+		files = append(files, f)
+	}
+	bindSeals(files, &rules.Machine{PasswdHome: passwdHome(os.Geteuid()), EnvHome: os.Getenv("HOME")})
+	for _, f := range files {
+		for _, s := range f.Seals {
+			if len(s.Places) == 0 {
+				fmt.Printf("warning: %s: %s names no place on this machine\n", s.Pos, record.Escape(s.Path))
+			}
+		}
+		if os.Geteuid() != 0 && unix.Access(f.Name, unix.W_OK) == nil {
+			fmt.Printf("warning: %s: you can write it yourself, so it binds nobody\n", record.Escape(f.Name))
+		}
+		fmt.Printf("%s: ok, owner %s, %d seals\n", record.Escape(f.Name), record.Escape(f.Owner), len(f.Seals))
+	}
+	if bad {
+		return &statusError{code: 1}
+	}
+	return nil
+}
+
+func readSeals(name string) (*seals.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read seal file %s: %w", record.Escape(name), errnoOf(err))
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, rules.MaxPolicySize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read seal file %s: %w", record.Escape(name), errnoOf(err))
+	}
+	return seals.Read(name, text)
+}
+
+type sealsExplainCmd struct {
+	sealsFlag
+	Paths []string `arg:"" placeholder:"PATH" name:"path" help:"Files or folders to explain."`
+}
+
+// letterWords say what each letter forbids.
+var letterWords = []struct {
+	letter seals.Letters
+	words  string
+}{{seals.R, "read"}, {seals.W, "change"}, {seals.M, "take away"}, {seals.C, "copy out"}}
+
+// Run is called by kong.
+func (c *sealsExplainCmd) Run() error {
+	set, err := c.bound()
+	if err != nil {
+		return err
+	}
+	for _, path := range c.Paths {
+		if err := explainSeals(set, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func explainSeals(set *seals.Set, path string) error {
+	spelled, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	o, err := resolve.Canonical(spelled)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	q := seals.Object{Path: o.Path, Spellings: append(o.Hops, spelled), Exists: o.Exists && o.Errno == 0, Inode: seals.Inode{Dev: o.Stat.Dev, Ino: o.Stat.Ino}, Born: birth(o.Path)}
+	for dir := o.Path; dir != "/" && dir != "."; {
+		dir = filepath.Dir(dir)
+		if t := lookup(dir); t.Exists {
+			q.Above = append(q.Above, seals.Inode(t.Inode))
+		}
+	}
+	fmt.Println(record.Escape(o.Path))
+	for _, l := range letterWords {
+		seal, _ := set.Find(&q, []seals.Letters{l.letter})
+		if seal == nil {
+			fmt.Printf("  %s %-9s  not sealed\n", l.letter, l.words)
+			continue
+		}
+		text := fmt.Sprintf("sealed by %s: %s", seal.Owner, seal.Reason)
+		if seal.Hint != "" {
+			text += " (" + seal.Hint + ")"
+		}
+		fmt.Printf("  %s %-9s  %s, %s %s\n", l.letter, l.words, record.Escape(text), record.Escape(seal.Pos), record.Escape(strings.TrimSpace(seal.Path)))
+	}
+	return nil
+}
