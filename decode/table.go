@@ -229,6 +229,7 @@ var Rows = []Row{
 	{Name: "setgroups", Special: Changes},
 	{Name: "capset", Special: Changes},
 	{Name: "landlock_restrict_self", Special: Changes},
+	{Name: "madvise", Const: machine, When: any(equal(2, unix.MADV_HWPOISON), equal(2, madvSoftOffline))}, // takes memory from the machine
 	// A fork must not lack the argument window: something else could lie in its place.
 	{Name: "madvise", Special: Range, When: any(equal(2, unix.MADV_DONTFORK))},
 
@@ -304,6 +305,7 @@ const (
 	sctpConnectxOld = 107
 	sctpConnectx    = 110
 	shmRemap        = 0x4000     // asm/shmbuf.h SHM_REMAP
+	madvSoftOffline = 101        // asm-generic/mman-common.h
 	ioprioProcess   = 1          // linux/ioprio.h IOPRIO_WHO_PROCESS
 	readImpliesExec = 0x400000   // linux/personality.h
 	fsIocFssetxattr = 0x401c5820 // linux/fs.h FS_IOC_FSSETXATTR
@@ -325,7 +327,8 @@ func machineIoctls() []Test {
 	for _, command := range []uint32{
 		0xc0045877, 0xc0045878, 0xc0185879, // linux/fs.h FIFREEZE FITHAW FITRIM
 		0x8004587d, 0x41009432, // FS_IOC_SHUTDOWN FS_IOC_SETFSLABEL
-		0xc038586b,                                 // XFS_IOC_OPEN_BY_HANDLE
+		0xc038586b, 0x4048587b, // XFS_IOC_OPEN_BY_HANDLE ATTRMULTI_BY_HANDLE
+		0x4010586e, 0x4008586f, 0x40105870, // XFS_IOC_FSGROWFSDATA FSGROWFSLOG FSGROWFSRT
 		0x6611, 0x40086610, 0x40086607, 0x40286608, // linux/ext4.h SWAP_BOOT RESIZE_FS GROUP_EXTEND GROUP_ADD
 		// linux/btrfs.h SNAP_CREATE RESIZE ADD_DEV RM_DEV SUBVOL_CREATE SNAP_DESTROY DEFAULT_SUBVOL SNAP_CREATE_V2
 		// SUBVOL_CREATE_V2 SUBVOL_SETFLAGS SET_RECEIVED_SUBVOL SNAP_DESTROY_V2

@@ -92,7 +92,7 @@ func (l *loop) awaitChange(s stopped) bool {
 
 // ownDirectory tells whether no other task shares the current directory of s.
 func (l *loop) ownDirectory(s stopped) bool {
-	if s.proc.sharesFS {
+	if s.proc.sharesFS || s.proc.adopted {
 		return false
 	}
 	for _, t := range l.tasks {
