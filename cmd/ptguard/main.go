@@ -27,6 +27,7 @@ type cli struct {
 	Dump    dumpCmd    `cmd:"" help:"Show a denial trace."`
 	Doctor  doctorCmd  `cmd:"" help:"Show what this machine can do, tried for real."`
 	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`
+	Report  reportCmd  `cmd:"" help:"Make one HTML page of a trace, to look at."`
 	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of policy files or of records."`
 	Version versionCmd `cmd:"" help:"Show the version."`
 }

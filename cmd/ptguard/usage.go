@@ -58,6 +58,10 @@ func usageError(err error, args []string) error {
 		text = "check: which policy? usage: ptguard check [--work DIR] POLICY…"
 	case command == "dump" && strings.HasPrefix(text, "expected \"<"):
 		text = "dump: which trace? usage: ptguard dump [flags] FILE"
+	case command == "report" && (len(args) == 1 || strings.HasPrefix(text, "expected \"<")):
+		text = "report: which trace? usage: ptguard report TRACE -o FILE.html"
+	case command == "report" && strings.HasPrefix(text, "missing flags"):
+		text = "report: where does the page go? usage: ptguard report TRACE -o FILE.html"
 	case command == "schema" && strings.Contains(text, "<of>"):
 		text = "schema: of what? usage: ptguard schema policy|record"
 	case command == "" && !strings.HasPrefix(args[0], "-"):

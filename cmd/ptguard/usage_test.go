@@ -20,6 +20,8 @@ func TestUsageError(t *testing.T) {
 		{"make test", "unknown command make; to guard a program: ptguard run -- make", "see ptguard --help"},
 		{"dump", "dump: which trace?", "see ptguard dump --help"},
 		{"check", "check: which policy?", "see ptguard check --help"},
+		{"report", "report: which trace?", "see ptguard report --help"},
+		{"report x", "report: where does the page go?", "see ptguard report --help"},
 		{"schema", "schema: of what?", "see ptguard schema --help"},
 		{"schema polcy", "schema: of what?", "see ptguard schema --help"},
 		{"dump --frob x", "unknown flag --frob", "see ptguard dump --help"},
