@@ -197,7 +197,7 @@ func (l *ecsLine) classify(r *Record) {
 		e.Category, e.Type = []string{"configuration"}, []string{"change"}
 	case KindWarning:
 		l.Log = &ecsLog{"warning"}
-	case KindDenial, KindSeal, KindScope, KindDecision:
+	case KindDenial, KindSeal, KindScope, KindFence, KindDecision:
 		l.act(r)
 	}
 }

@@ -71,6 +71,9 @@ func AppendLine(dst []byte, r *Record) []byte {
 	}
 	dst = appendInt(dst, `,"took_us":`, r.TookUS)
 	dst = appendInt(dst, `,"stops":`, int64(r.Stops))
+	if r.Ask != nil {
+		dst = appendValue(dst, `,"ask":`, r.Ask)
+	}
 	if r.Start != nil {
 		start := *r.Start
 		start.Command = escapeAll(MaskArgv(start.Command))
@@ -79,6 +82,7 @@ func AppendLine(dst []byte, r *Record) []byte {
 			start.Flags = escapeAll(MaskArgv(start.Flags))
 		}
 		start.Lifted = escapeAll(start.Lifted)
+		start.Fence, start.Grants = Escape(start.Fence), escapeAll(start.Grants)
 		dst = appendValue(dst, `,"start":`, start)
 	}
 	if r.End != nil {

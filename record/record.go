@@ -17,9 +17,11 @@ const (
 	KindStart    Kind = "start"
 	KindDenial   Kind = "denial"
 	KindDecision Kind = "decision"
-	KindGrant    Kind = "grant"
+	KindGrant    Kind = "grant" // an answer that allowed something
+	KindAsk      Kind = "ask"   // a question: told to whoever answers, not written to a trace
 	KindSeal     Kind = "seal"  // a refusal by a seal
 	KindScope    Kind = "scope" // a refusal by the scope of a task
+	KindFence    Kind = "fence" // a refusal by the fence
 	KindExec     Kind = "exec"
 	KindExit     Kind = "exit"
 	KindWarning  Kind = "warning"
@@ -28,7 +30,9 @@ const (
 
 // Refusal tells whether records of the kind are refusals: denials by a rule or guard, and
 // those that have a kind of their own.
-func (k Kind) Refusal() bool { return k == KindDenial || k == KindSeal || k == KindScope }
+func (k Kind) Refusal() bool {
+	return k == KindDenial || k == KindSeal || k == KindScope || k == KindFence
+}
 
 // Record is one line of the trace. Whoever builds one for Sink.Put or Live.Refused fills in
 // names and arguments as the kernel has them: AppendLine escapes names (what is not UTF-8
@@ -91,6 +95,7 @@ type Record struct {
 	TookUS int64 `json:"took_us,omitempty"`
 	Stops  int   `json:"stops,omitempty"`
 
+	Ask   *Ask   `json:"ask,omitempty"`
 	Start *Start `json:"start,omitempty"`
 	End   *End   `json:"end,omitempty"`
 }
@@ -110,6 +115,23 @@ type Start struct {
 	Flags  []string `json:"flags,omitempty"`
 	Audit  bool     `json:"audit,omitempty"`  // nothing was enforced
 	Lifted []string `json:"lifted,omitempty"` // preset denies that a file or flag lifted
+	// Fence is the folder of the fence, '' for one without, empty if there is no fence. Ask
+	// is who is asked, empty if nobody. Grants are the answers of earlier runs that hold.
+	Fence  string   `json:"fence,omitempty"`
+	Ask    string   `json:"ask,omitempty"`
+	Grants []string `json:"grants,omitempty"`
+}
+
+// Ask is what a question tells besides the common fields.
+type Ask struct {
+	TimeoutMS int64 `json:"timeout_ms"`
+	// Waiting is how many calls wait for the answer.
+	Waiting int `json:"waiting"`
+	// Answers are the words that may be answered. Once and Kept are what once, and run or
+	// always, would allow, such as "read /srv/data".
+	Answers []string `json:"answers"`
+	Once    string   `json:"once"`
+	Kept    string   `json:"kept,omitempty"`
 }
 
 // End is the closing record.

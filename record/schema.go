@@ -12,8 +12,8 @@ import (
 
 // Kinds are all kinds of record, Verdicts all verdicts.
 var (
-	Kinds    = []Kind{KindStart, KindDenial, KindDecision, KindGrant, KindSeal, KindScope, KindExec, KindExit, KindWarning, KindEnd}
-	Verdicts = []string{"allow", "deny", "hide", "ask-allow", "ask-deny", "kill"}
+	Kinds    = []Kind{KindStart, KindDenial, KindDecision, KindGrant, KindAsk, KindSeal, KindScope, KindFence, KindExec, KindExit, KindWarning, KindEnd}
+	Verdicts = []string{"allow", "deny", "hide", "ask", "ask-allow", "ask-deny", "kill"}
 )
 
 // Schema is the JSON Schema (draft 2020-12) of one line of a trace, made from Record. Fields
@@ -117,6 +117,9 @@ var fieldWords = map[string]string{
 	"rule": "What decided: FILE:LINE:COLUMN, or the built-in's name.", "layer": "Where that rule is from.",
 	"reason": "Why, in one sentence.", "hint": "What to do.", "fix": "The smallest flag or policy line that would allow it.",
 	"count": "How many further refusals of this kind the record stands for; absent where it tells of one.", "took_us": "Microseconds that the decision took.", "stops": "Stops that the call took.",
+	"ask": "Of a question to whoever answers (kind ask, never in a trace).", "ask.timeout_ms": "How long an answer may take, in milliseconds.", "ask.waiting": "How many calls wait for the answer.",
+	"ask.answers": "What may be answered.", "ask.once": "What once would allow.", "ask.kept": "What run or always would allow; absent where that is too broad to be kept.",
+	"start.fence": "The folder of the fence; '' for a fence without one, absent without a fence.", "start.ask": "Who is asked; absent if nobody.", "start.grants": "Answers kept from earlier runs.",
 	"start": "Of the first record of a run.", "end": "Of the last record of a run.",
 
 	"start.version": "ptguard's version.", "start.policy_digest": "Digest of all rules in force.", "start.seal_digests": "Digests of the seal files.", "start.tier": "The protection that is active.",

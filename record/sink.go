@@ -153,6 +153,16 @@ func (s *Sink) Wants(k Kind) bool {
 	return s.opts.Level.wants(k)
 }
 
+// Line gives r as a line, with the version, run and time of this trace and without a
+// number: for whoever is asked. It is not written.
+func (s *Sink) Line(r *Record) []byte {
+	r.V, r.Run = Version, s.opts.Run
+	if r.Time.IsZero() {
+		r.Time = s.opts.Now()
+	}
+	return AppendLine(nil, r)
+}
+
 // File returns device and inode of the trace and its path as given, for the guard that
 // keeps the tree from changing it. ok is false when the trace is no file opened by name.
 func (s *Sink) File() (path string, dev, ino uint64, ok bool) {

@@ -92,7 +92,7 @@ func (t *tree) Add(r *Record, _ []byte) error {
 	}
 	n.comm = cmp.Or(n.comm, r.Comm)
 	switch r.Kind {
-	case KindDenial, KindSeal, KindScope:
+	case KindDenial, KindSeal, KindScope, KindFence:
 		n.refuse(r)
 	case KindDecision:
 		n.allow(cmp.Or(strings.Join(r.Access, "+"), "other"))

@@ -43,7 +43,7 @@ func (e Effect) String() string {
 	return [...]string{"nothing", "grants", "refuses", "hides", "lifted", "exempts"}[e]
 }
 
-// The steps of POLICY.md section 3. Seals, scopes and grants come with later versions.
+// The steps of POLICY.md section 3. Seals and scopes come with later versions.
 const (
 	stepGuards = 1
 	stepOpen   = 3
@@ -51,6 +51,7 @@ const (
 	stepAllow  = 6
 	stepPreset = 7
 	stepBase   = 8
+	stepGrants = 9
 	stepMode   = 10
 )
 
@@ -62,6 +63,7 @@ var stepNames = map[int]string{
 	stepAllow:  "allow of a file or flag",
 	stepPreset: "deny of a preset",
 	stepBase:   "allow of a preset, built-in roots",
+	stepGrants: "answers",
 	stepMode:   "mode",
 }
 
@@ -135,12 +137,12 @@ func (c *chain) finish(p *Policy, d Decision) []Step {
 		}
 	}
 	for order := range stepNames {
-		if order == stepOpen || slices.ContainsFunc(c.steps, func(s Step) bool { return s.Order == order }) {
+		if order == stepOpen || order == stepGrants || slices.ContainsFunc(c.steps, func(s Step) bool { return s.Order == order }) {
 			continue
 		}
 		step := Step{Order: order}
 		if order == stepMode {
-			step.Rule = p.modeRule
+			step.Rule = p.unlistedRule()
 		}
 		c.steps = append(c.steps, step)
 	}
@@ -171,7 +173,7 @@ func (c *chain) granted() (all decode.Access) {
 
 // lastGrant is the step at which the last part of need was granted.
 func (c *chain) lastGrant(need decode.Access) int {
-	for _, order := range []int{stepGuards, stepOpen, stepAllow, stepBase, stepMode} {
+	for _, order := range []int{stepGuards, stepOpen, stepAllow, stepBase, stepGrants, stepMode} {
 		for _, s := range c.steps {
 			if s.Order == order && s.Effect == Grants {
 				need &^= s.Access

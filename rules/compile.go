@@ -51,8 +51,10 @@ type Policy struct {
 	memfd  *Rule
 	// argv: some exec rule reads arguments.
 	argv bool
-	// modeRule answers what nothing else did.
+	// modeRule answers what nothing else did; fence does in its place where there is one.
 	modeRule *Rule
+	fence    *Rule
+	ask      Asking
 
 	// The settings (settings.go). unmasked and maskLifters are where the mask ends (mask.go).
 	roots       roots
@@ -194,6 +196,9 @@ func (c *compiler) settle(sources []*Source) error {
 		replaceB, keepB = replaceB || s.replacesBind, keepB || s.keepsBind
 	}
 	c.dropConnect, c.dropBind = replaceC && !keepC, replaceB && !keepB
+	if err := c.settleAsk(sources); err != nil {
+		return err
+	}
 	c.p.modeRule = &Rule{Pos: "mode " + c.p.mode, Layer: LayerMode, Verb: "mode", Text: "mode: " + c.p.mode}
 	if c.p.mode != ModeOpen {
 		return nil
@@ -244,26 +249,12 @@ func (c *compiler) checkTmp() {
 	for _, dir := range c.m.Tmp {
 		switch {
 		case !path.IsAbs(dir) || indexOf(c.tmp, dir) >= 0:
-		case dir != "/tmp" && c.tooBroad(dir):
+		case dir != "/tmp" && c.p.tooBroad(dir):
 			c.warn("builtin @tmp", "the temp folder %s is too broad and is not granted", dir)
 		default:
 			c.tmp = append(c.tmp, dir)
 		}
 	}
-}
-
-// tooBroad tells whether granting a folder for writing would grant nearly everything:
-// the root, a home, what lies above a home, a first-level directory.
-func (c *compiler) tooBroad(dir string) bool {
-	if dir == "/" || firstLevel(dir) {
-		return true
-	}
-	for _, h := range c.p.homes {
-		if contains(dir, h) {
-			return true
-		}
-	}
-	return false
 }
 
 func firstLevel(dir string) bool {
@@ -455,7 +446,7 @@ func (c *compiler) file(s *Source, sp *spec) error {
 			if work := c.m.Work; contains(work, path.Clean(b.spelled)) && !contains(work, root) {
 				return s.fail(sp.pos, fmt.Errorf("this write rule lies beneath @work but leads outside it, to %s", root))
 			}
-			if s.layer == LayerPreset && !b.rooted && c.tooBroad(root) && (len(b.glob) == 0 || b.glob[len(b.glob)-1] == "**") && root != c.m.Work {
+			if s.layer == LayerPreset && !b.rooted && c.p.tooBroad(root) && (len(b.glob) == 0 || b.glob[len(b.glob)-1] == "**") && root != c.m.Work {
 				c.warn(rule.Pos, "%s is a broad grant: everything beneath %s may be written", sp.text, root)
 			}
 			c.addWritable(root)
@@ -622,26 +613,38 @@ func (c *compiler) builtins() {
 	if c.p.mode == ModeStrict && c.p.closed == nil {
 		exec = decode.Exec
 	}
+	apiOnly := false
 	root := func(rule *Rule, access decode.Access, folder bool, paths ...string) {
 		for _, p := range paths {
-			for _, made := range c.attach(entry{rule: rule, role: roleBaseAllow, access: access}, bound{spelled: p, anchor: "/"}) {
+			for _, made := range c.attach(entry{rule: rule, role: roleBaseAllow, access: access, apiOnly: apiOnly}, bound{spelled: p, anchor: "/"}) {
 				made.folder = folder
 			}
 		}
 	}
+	if c.p.ask.Fence != "" {
+		fence := c.builtin("fence", c.p.ask.Fence, "the folder of the fence may be read and written", writeBundle|exec)
+		root(fence, writeBundle|exec, true, c.p.ask.Fence)
+		c.addWritable(c.p.ask.Fence)
+	}
+	apiOnly = c.p.ask.Fenced // a fence shrinks the built-in roots, but not for scope api
 	if c.p.roots.workReadOnly {
 		work := c.builtin("@work", c.m.Work, "the work folder may be read", readBundle|exec)
 		root(work, readBundle|exec, true, c.m.Work)
 	} else {
 		work := c.builtin("@work", c.m.Work, "the work folder may be read and written", writeBundle|exec)
 		root(work, writeBundle|exec, true, c.m.Work)
-		c.addWritable(c.m.Work)
+		if !apiOnly {
+			c.addWritable(c.m.Work)
+		}
 	}
 	tmp := c.builtin("@tmp", strings.Join(c.tmp, " "), "the temp folders may be read and written", writeBundle|exec)
 	root(tmp, writeBundle|exec, true, c.tmp...)
 	for _, w := range c.tmp {
-		c.addWritable(w)
+		if !apiOnly {
+			c.addWritable(w)
+		}
 	}
+	apiOnly = false
 	shm := c.builtin("/dev/shm", "/dev/shm", "shared memory may be used", writeBundle)
 	for _, made := range c.attach(entry{rule: shm, role: roleBaseAllow, access: writeBundle}, bound{spelled: "/dev/shm", anchor: "/"}) {
 		made.folder, made.own = true, c.p.roots.ownShm

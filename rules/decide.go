@@ -102,6 +102,9 @@ type question struct {
 // take notes an entry that covers the object; atRoot tells that it is the entry's root.
 func (q *question) take(e *entry, atRoot bool) {
 	bits := e.access & q.need
+	if e.apiOnly && q.r.Scope != ScopeAPI {
+		return
+	}
 	if e.access&decode.Connect != 0 && q.renames() {
 		// Under another name no rule would find the socket.
 		bits = q.need
@@ -319,7 +322,16 @@ func (p *Policy) decideFile(r *Request, c *chain) Decision {
 		}
 	}
 
-	// 9. Grants: a later issue.
+	// 9. Grants given while running.
+	for _, g := range [...]*Answers{r.Grants, r.Once} {
+		if got, rule := g.give(r, missing); got != 0 {
+			c.note(stepGrants, rule, Grants, got)
+			missing &^= got
+			if decided == nil || missing == 0 {
+				decided = rule
+			}
+		}
+	}
 
 	// 10. The mode.
 	if got := p.byMode(f) & missing; got != 0 {
@@ -340,16 +352,16 @@ func (p *Policy) decideFile(r *Request, c *chain) Decision {
 
 // unlistedFile is the answer for what nothing granted.
 func (p *Policy) unlistedFile(q *question, missing decode.Access) Decision {
-	rule := p.modeRule
+	rule := p.unlistedRule()
 	if missing&decode.Exec != 0 && p.closed != nil {
 		rule = p.closed
 	}
 	if p.unlisted == Hide && !p.shows(q) {
 		q.chain.note(stepMode, rule, Hides, missing)
-		return hide(rule, missing, q.r.Act)
+		return p.asked(q.r, hide(rule, missing, q.r.Act))
 	}
 	q.chain.note(stepMode, rule, Refuses, missing)
-	return refuse(rule, missing)
+	return p.asked(q.r, refuse(rule, missing))
 }
 
 // shows tells whether the object may be looked at: what may not is hidden, where unlisted
@@ -549,9 +561,16 @@ func (p *Policy) decideAddr(r *Request, c *chain) Decision {
 		c.note(stepBase, ruleAddress, Grants, need)
 		return allow(ruleAddress)
 	}
-	// 9. Grants: a later issue. 10. No mode grants an address by itself.
-	c.note(stepMode, p.modeRule, Refuses, need)
-	return refuse(p.modeRule, need)
+	// 9. Answers.
+	for _, g := range [...]*Answers{r.Grants, r.Once} {
+		if got, rule := g.give(r, need); got == need {
+			c.note(stepGrants, rule, Grants, need)
+			return allow(rule)
+		}
+	}
+	// 10. No mode grants an address by itself.
+	c.note(stepMode, p.unlistedRule(), Refuses, need)
+	return p.askedAddr(r, refuse(p.unlistedRule(), need))
 }
 
 // namesAddress tells whether an allow names an address that a preset denies. Presets

@@ -92,6 +92,8 @@ func (p *Policy) why(r *Request, d Decision) (reason, hint string) {
 		return reason, "writable here: " + strings.Join(p.hintRoots(), ", ")
 	case r.File.isDevice():
 		return "this device is not one that everybody may use, and no rule names it", "name it in a read or write rule"
+	case rule == p.fence:
+		return rule.Reason, p.freeHere()
 	case p.mode == ModeStrict:
 		return "outside the readable roots of mode strict", "grant it for reading, or use mode permissive"
 	}

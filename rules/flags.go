@@ -18,6 +18,8 @@ type FlagValues struct {
 	Env                     []string // NAME (pass) or NAME=VALUE (set)
 	KeepEnv                 bool     // --keep-env: the environment unchanged in strict too
 	Hardened                *bool    // --hardened, --no-hardened; nil if neither was given
+	Fence                   *string  // --fence DIR; "" is a fence without a folder, nil none
+	Ask                     string   // --ask VIA; "" if not given
 }
 
 // FromFlags makes the last layer. Errors are *PosError whose File is the flag.
@@ -56,6 +58,9 @@ func FromFlags(v FlagValues) (*Source, error) {
 		return nil, err
 	}
 	if err := s.netFlags(v); err != nil {
+		return nil, err
+	}
+	if err := s.askFlags(v); err != nil {
 		return nil, err
 	}
 	for _, e := range v.Env {

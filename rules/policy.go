@@ -123,7 +123,7 @@ func (p *Policy) Lines() []Line {
 // same digest decide alike.
 func (p *Policy) Digest() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "mode %s unlisted %s\n", p.mode, p.unlisted)
+	fmt.Fprintf(h, "mode %s unlisted %s ask %v fenced %v %q\n", p.mode, p.unlisted, p.ask.On, p.ask.Fenced, p.ask.Fence)
 	fmt.Fprintf(h, "masks %t %q hardened %t families %q roots %v\n", p.maskRule != nil, p.except, p.hardened, p.families, p.roots)
 	for _, r := range p.rules {
 		fmt.Fprintf(h, "%s\t%s\t%q\t%s\n", r.Layer, r.Verb, r.Text, r.Access)

@@ -98,7 +98,7 @@ func (r reader) policy(root ast.Node) error {
 			{"set", r.variables},
 			{"drop", r.list("variable names", r.variable(&r.s.env.drop))},
 		})},
-		{"ask", nil},
+		{"ask", r.ask()},
 		{"limits", r.limits},
 		{"hardened", r.boolean(&r.s.set.hardened)},
 	}

@@ -42,6 +42,12 @@ type Request struct {
 	Comm string
 	// To is the canonical name that a rename or exchange gives to the object.
 	To string
+	// Scope is the scope of the task that acts; "" is none.
+	Scope string
+	// Grants are the answers that hold for the run, Once those for the call at hand.
+	Grants, Once *Answers
+	// Silent: we look for ourselves, so nobody is asked: the answer is what it is without.
+	Silent bool
 	// NodeType is the S_IFMT part of the mode of mknod; 0 for every other act.
 	NodeType uint32
 }
@@ -62,6 +68,9 @@ const (
 	ActRenameTarget = decode.ActRenameTarget
 	ActExchange     = decode.ActExchange
 )
+
+// ScopeAPI is the scope of sanctioned programs (POLICY.md section 8).
+const ScopeAPI = "api"
 
 // Inode identifies a file system object for the run.
 type Inode struct{ Dev, Ino uint64 }

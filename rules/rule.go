@@ -24,6 +24,7 @@ const (
 	LayerSeal    Layer = "seal"
 	LayerScope   Layer = "scope"
 	LayerGrant   Layer = "grant"
+	LayerFence   Layer = "fence"
 )
 
 // Rule is one thing that can decide: a line of a policy, a flag, a built-in root, a

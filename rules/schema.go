@@ -58,6 +58,11 @@ var descriptions = map[string]string{
 	"net.families": "The address families that sockets may have: unix, inet, inet6, netlink-route.",
 	"net.deny":     "Addresses that are refused, ahead of every allow.",
 
+	"ask":         "Ask somebody where nothing decides, instead of refusing.",
+	"ask.fence":   "The one folder that is free, \"\" for none; makes the mode strict and takes @work and @tmp away.",
+	"ask.via":     "tty (the controlling terminal), exec:CMD or unix:PATH (one JSON line each way).",
+	"ask.timeout": "How long an answer may take, such as 60s; then it is no.",
+
 	"env":      "The environment that the program gets. drop takes away after pass, set comes last.",
 	"env.pass": "Variables (globs) that are passed on in mode strict, besides the usual ones.",
 	"env.set":  "Variables that are set.",

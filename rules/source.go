@@ -26,6 +26,7 @@ type Source struct {
 	specs    []spec
 	paths    int // patterns in specs
 	env      envSpec
+	ask      askSpec
 	noExec   bool
 	set      settings
 

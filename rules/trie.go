@@ -55,6 +55,8 @@ type entry struct {
 	own bool
 	// program: an exec.deny; it takes Map only from what looks like a program.
 	program bool
+	// apiOnly: a built-in root that a fence has taken from all scopes but api.
+	apiOnly bool
 	// lifters are the allows of files and flags that lift this preset deny.
 	lifters []*entry
 	// lifted: one of them names the very root, for all accesses of the deny.
@@ -134,6 +136,7 @@ func (n *node) insert(e *entry) {
 func (n *node) mark(path []*node, e *entry) {
 	for _, on := range path {
 		switch {
+		case e.apiOnly:
 		case e.role.denies():
 			// A preset's deny can be lifted, and exempts what the tree made: it must
 			// not stand before one of a file or flag.

@@ -35,7 +35,7 @@ func (c *compiler) warnGrant(rule *Rule, root string, b bound) {
 		}
 		c.warn(rule.Pos, "%s is a broad grant: everything beneath %s may be %s", rule.Text, root, does)
 		return
-	case !reads && c.tooBroad(root):
+	case !reads && c.p.tooBroad(root):
 		c.warn(rule.Pos, "%s is a broad grant: everything beneath %s may be %s", rule.Text, root, does)
 		return
 	}

@@ -41,7 +41,11 @@ func (l *loop) seccompStop(s stopped) {
 		s.task.retrying = false
 	} else {
 		s.task.again, s.task.barred = 0, false
+		if s.fresh && !(s.same && s.wait.call == call{info.Nr, info.Args}) {
+			s.task.wait = answers{}
+		}
 	}
+	s.task.fresh, s.task.same = false, false
 	nr := uint32(info.Nr)
 	l.number = info.Nr
 	switch {
@@ -208,6 +212,11 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 			s.refuse(unix.ECONNREFUSED)
 			return
 		}
+		if j.decision.Verdict == rules.Ask {
+			if s.task.unasked = l.raise(s, j); s.unasked == "" {
+				return
+			}
+		}
 		l.refused(s, j, j.decision)
 		return
 	}
@@ -279,11 +288,36 @@ func (l *loop) forget() {
 // decide asks the policy, first with the facts at hand and, if it refuses, with those that
 // are costly to find out and can only speak for the call.
 func (l *loop) decide(s stopped, r *rules.Request) rules.Decision {
+	l.granted(s, r)
 	d := l.cfg.Policy.Decide(r)
 	if d.Refused() && l.facts.complete(l, s, r) {
 		d = l.cfg.Policy.Decide(r)
 	}
+	if l.cfg.Audit {
+		return unasked(d) // nothing is refused, so nobody is asked
+	}
 	return d
+}
+
+// unasked is the refusal that a question is where nobody says yes.
+func unasked(d rules.Decision) rules.Decision {
+	if d.Verdict == rules.Ask {
+		d.Verdict = rules.Deny
+		if d.Errno == unix.ENOENT {
+			d.Verdict = rules.Hide
+		}
+	}
+	return d
+}
+
+// granted hands a request the answers that were given.
+func (l *loop) granted(s stopped, r *rules.Request) {
+	if l.asking.grants.Len() > 0 {
+		r.Grants = &l.asking.grants
+	}
+	if s.task != nil && s.wait.once.Len() > 0 {
+		r.Once = &s.task.wait.once
+	}
 }
 
 // examine resolves every object of the call and builds the requests. bare is the errno of
@@ -413,7 +447,7 @@ func (l *loop) hiddenWay(s stopped, j *judgement) bool {
 		if way == "" {
 			continue
 		}
-		look := rules.Request{Access: decode.Look, File: rules.File{Path: way, Exists: true}}
+		look := rules.Request{Access: decode.Look, Silent: true, File: rules.File{Path: way, Exists: true}}
 		if l.hides(l.decide(s, &look)) {
 			j.request, j.gone = look, true
 			return true
@@ -428,7 +462,7 @@ func (l *loop) hidden(s stopped, r *resolve.Object) bool {
 	if !l.policy.Lists || !r.Exists {
 		return false
 	}
-	look := rules.Request{Access: decode.Look}
+	look := rules.Request{Access: decode.Look, Silent: true}
 	l.file(r, &look.File)
 	return l.hides(l.decide(s, &look))
 }

@@ -79,7 +79,7 @@ func (l *loop) watchLimits(limits rules.Limits, ended <-chan struct{}) {
 		case <-tick.C:
 		}
 		pids := make(chan []int, 1)
-		l.post(func() {
+		l.postNow(func() {
 			var out []int
 			for _, t := range l.tasks {
 				if t.tid == t.proc.pid {
@@ -95,7 +95,7 @@ func (l *loop) watchLimits(limits rules.Limits, ended <-chan struct{}) {
 		case now = <-pids:
 		}
 		if over := m.look(now, limits); over != nil {
-			l.post(func() { l.overLimit(over) })
+			l.postNow(func() { l.overLimit(over) })
 			return
 		}
 	}

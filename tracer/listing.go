@@ -58,7 +58,7 @@ func (l *loop) listed(s stopped) {
 		l.killBlind(s, "getdents64", "os.listdir", "its listing holds names that could not be read")
 		return
 	}
-	kept := l.visible(g, raw)
+	kept := l.visible(s, g, raw)
 	if len(kept) == len(raw) {
 		s.resume(0)
 		return
@@ -82,7 +82,7 @@ func (l *loop) listed(s stopped) {
 
 // visible gives the entries that may be seen. struct linux_dirent64 is d_ino, d_off,
 // d_reclen, d_type, d_name; struct linux_dirent has d_type in its last byte (getdents(2)).
-func (l *loop) visible(g *listing, raw []byte) []byte {
+func (l *loop) visible(s stopped, g *listing, raw []byte) []byte {
 	kept := make([]byte, 0, len(raw))
 	for rest := raw; len(rest) >= 19; {
 		size := int(binary.NativeEndian.Uint16(rest[16:]))
@@ -96,7 +96,7 @@ func (l *loop) visible(g *listing, raw []byte) []byte {
 		if end := bytes.IndexByte(name, 0); end >= 0 {
 			name = name[:end]
 		}
-		if l.seen(g, string(name), kind, binary.NativeEndian.Uint64(rest)) {
+		if l.seen(s, g, string(name), kind, binary.NativeEndian.Uint64(rest)) {
 			kept = append(kept, entry...)
 		}
 		rest = rest[size:]
@@ -104,16 +104,17 @@ func (l *loop) visible(g *listing, raw []byte) []byte {
 	return kept
 }
 
-func (l *loop) seen(g *listing, name string, kind byte, ino uint64) bool {
+func (l *loop) seen(s stopped, g *listing, name string, kind byte, ino uint64) bool {
 	if name == "." || name == ".." {
 		return true
 	}
-	r := rules.Request{Access: decode.Look, File: rules.File{
+	r := rules.Request{Access: decode.Look, Silent: true, File: rules.File{
 		Path: g.dir + "/" + name, Exists: true, Inode: rules.Inode{Dev: g.dev, Ino: ino}, Mode: uint32(kind) << 12, // DTTOIF
 	}}
 	if g.dir == "/" {
 		r.File.Path = "/" + name
 	}
+	l.granted(s, &r)
 	if g.dir == "/proc" {
 		if pid, err := strconv.Atoi(name); err == nil {
 			r.File.Owner = l.owner(pid)

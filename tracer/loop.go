@@ -53,9 +53,18 @@ type loop struct {
 	dying  atomic.Bool // the tree is being killed: nothing resumes any more
 	tracer int         // our thread's id, for the bell
 
+	asking asking
+	frost  frost
+
 	mu      sync.Mutex
-	posted  []func()
+	posted  []posted
 	ringing bool
+}
+
+// posted is work from another goroutine; urgent is done while the tree is frozen, too.
+type posted struct {
+	f      func()
+	urgent bool
 }
 
 // run handles events until no child is left.
@@ -89,7 +98,11 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 	if t == nil {
 		t = l.adopt(tid)
 	}
-	t.inStop, t.forking = true, false
+	if l.frost.on && !l.dying.Load() {
+		l.keepStop(tid, status)
+		return
+	}
+	t.inStop, t.forking, t.listening = true, false, false
 	s := stopped{t}
 	if l.dying.Load() {
 		s.kill()
@@ -106,6 +119,7 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 			s.kill()
 			return
 		}
+		s.task.fresh = true
 		l.seccompStop(s)
 	case event == unix.PTRACE_EVENT_FORK, event == unix.PTRACE_EVENT_VFORK, event == unix.PTRACE_EVENT_CLONE:
 		l.born(s)
@@ -192,6 +206,8 @@ func (l *loop) execed(s stopped) {
 	if old, err := eventMessage(s.tid); err == nil && old != s.tid {
 		if t := l.tasks[old]; t != nil {
 			images, argv = t.images, t.argv
+			l.withdraw(s.task) // the leader, which is gone
+			s.task.wait.once = t.wait.once
 			l.leave(t)
 			delete(l.tasks, old)
 		}
@@ -202,8 +218,10 @@ func (l *loop) execed(s stopped) {
 			delete(l.tasks, tid)
 		}
 	}
+	once := s.wait.once // the answer was about this exec
 	l.leave(s.task)
 	s.enter(&space{})
+	s.task.wait.once = once
 	s.task.setup, s.task.leaving, s.task.listing, s.task.creds, s.task.atExit = nil, nil, nil, nil, nil
 	s.task.frameAt, s.task.again, s.task.barred, s.task.noWindow = 0, 0, false, ""
 	l.listener.take(s.tid)
@@ -228,6 +246,7 @@ func (l *loop) exited(tid int, status unix.WaitStatus) {
 		l.listener.take(tid)
 	}
 	delete(l.tasks, tid)
+	l.dropStop(tid)
 	if tid != l.cmd {
 		return
 	}
@@ -248,10 +267,16 @@ func (l *loop) killTree() {
 }
 
 // post runs f on the tracer thread soon. It may be called from any goroutine.
-func (l *loop) post(f func()) {
+// While the tree is frozen it waits: f may resume a task.
+func (l *loop) post(f func()) { l.postAs(posted{f: f}) }
+
+// postNow is post for what must not wait for a thaw, and does not resume a task.
+func (l *loop) postNow(f func()) { l.postAs(posted{f: f, urgent: true}) }
+
+func (l *loop) postAs(p posted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.posted = append(l.posted, f)
+	l.posted = append(l.posted, p)
 	if !l.ringing {
 		l.ringing = true
 		go l.ring()
@@ -263,7 +288,11 @@ func (l *loop) runPosted() {
 	posted := l.posted
 	l.posted = nil
 	l.mu.Unlock()
-	for _, f := range posted {
-		f()
+	for _, p := range posted {
+		if p.urgent {
+			p.f()
+			continue
+		}
+		l.later(p.f)
 	}
 }

@@ -111,12 +111,13 @@ func eventMessage(tid int) (int, error) {
 	return int(msg), err
 }
 
-// wait waits for a change of any child or tracee of this thread (wait4(2), __WALL). It
+// wait waits for a change of any child or tracee of this thread (wait4(2), __WALL and
+// __WNOTHREAD: what other threads have started, to ask somebody, is theirs to wait for). It
 // may block, so it goes through the scheduler: a blocking call that the runtime does not
 // know of would stop the garbage collector. With WNOHANG pid is 0 if there is none.
 func wait(options uintptr) (pid int, status unix.WaitStatus, err error) {
 	var word int32
-	r, _, errno := syscall.Syscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&word)), unix.WALL|options, 0, 0, 0)
+	r, _, errno := syscall.Syscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&word)), unix.WALL|unix.WNOTHREAD|options, 0, 0, 0)
 	if errno != 0 {
 		return 0, 0, errno
 	}

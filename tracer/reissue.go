@@ -312,6 +312,7 @@ func (l *loop) backFromStub(s stopped, info *syscallInfo) bool {
 		s.task.barred = s.again > 1
 		s.task.retrying = true
 	}
+	s.task.same = true // a restart, or the second try
 	return true
 }
 

@@ -57,7 +57,13 @@ func (l *loop) unresolvable(s stopped, err error) {
 
 // refused answers a call that the policy refuses.
 func (l *loop) refused(s stopped, j *judgement, d rules.Decision) {
+	d = unasked(d)
 	r := l.requestRecord(s, kindOf(d), j.object, &j.request, d)
+	if s.unasked != "" {
+		r.Verdict = "ask-deny"
+		r.Reason += "; " + s.unasked
+		s.task.unasked = ""
+	}
 	l.execWords(r, &j.request) // never for the decision
 	errno := d.Errno
 	if errno == 0 {
@@ -73,6 +79,8 @@ func kindOf(d rules.Decision) record.Kind {
 		return record.KindSeal
 	case rules.LayerScope:
 		return record.KindScope
+	case rules.LayerFence:
+		return record.KindFence
 	}
 	return record.KindDenial
 }

@@ -36,6 +36,7 @@ type Config struct {
 	Audit bool
 
 	Policy *rules.Policy
+	Asking Asking
 	Sink   *record.Sink
 	Live   *record.Live
 
@@ -169,7 +170,7 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 	go l.forwardSignals(signals)
 	if l.cfg.Timeout > 0 {
 		limit := time.AfterFunc(l.cfg.Timeout, func() {
-			l.post(func() {
+			l.postNow(func() {
 				result.TimedOut = true
 				l.cfg.Live.Note("killed after " + l.cfg.Timeout.String() + " (" + l.cfg.TimeoutName + ")")
 				l.killTree()
@@ -179,6 +180,10 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 	}
 	done := make(chan struct{})
 	go l.watchLimits(l.limits, done)
+	defer l.endAsking()
+	for _, g := range l.cfg.Asking.Kept {
+		l.asking.grants.Add(g)
+	}
 	l.run()
 	close(done)
 	result.Status, result.Stats, result.Over = l.status, l.stats, l.over

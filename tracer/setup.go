@@ -378,7 +378,7 @@ func (l *loop) afterSetup(s stopped, u *setup, seccomp bool) {
 	}
 	noted := s.noted
 	s.request(unix.PTRACE_CONT, 0)
-	s.task.noted = noted // the same call comes again
+	s.task.noted, s.task.same = noted, true // the same call comes again
 }
 
 // refuseWindow refuses the one call for which there is no window. The process goes on.

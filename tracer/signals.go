@@ -123,25 +123,27 @@ func (l *loop) forwardSignals(f *os.File) {
 		if got.code == siKernel {
 			// The tree got it too. But shells let background jobs ignore Ctrl-C, and those
 			// are what we still wait for once the program has ended.
-			l.post(func() {
+			l.postNow(func() {
 				if l.ended {
 					l.killTree()
 				}
+				l.refuseQuestions()
 			})
 			continue
 		}
 		if got.sig == unix.SIGTERM {
 			// timeout(1) signals its child and then the whole group: that is one TERM.
 			if !term.IsZero() && time.Since(term) > 100*time.Millisecond {
-				l.post(l.killTree)
+				l.postNow(l.killTree)
 				continue
 			}
 			if term.IsZero() {
 				term = time.Now()
-				time.AfterFunc(10*time.Second, func() { l.post(l.killTree) })
+				time.AfterFunc(10*time.Second, func() { l.postNow(l.killTree) })
 			}
 		}
-		l.post(func() {
+		l.postNow(func() {
+			l.refuseQuestions()
 			if l.ended {
 				l.killTree() // we are what is left to signal
 				return

@@ -40,6 +40,7 @@ func (t *task) enter(sp *space) {
 // leave takes a task out of its space, at its exit or exec.
 func (l *loop) leave(t *task) {
 	defer l.endWalk(t)
+	l.withdraw(t)
 	sp := t.space
 	if sp == nil {
 		return
@@ -101,8 +102,10 @@ func (l *loop) releaseHeld(sp *space) {
 // lookAgain handles calls that have waited in their stop, as if they had just been made.
 func (l *loop) lookAgain(calls []stopped) {
 	for _, s := range calls {
-		if l.tasks[s.tid] == s.task && s.inStop {
-			l.seccompStop(s)
-		}
+		l.later(func() {
+			if l.tasks[s.tid] == s.task && s.inStop {
+				l.seccompStop(s)
+			}
+		})
 	}
 }

@@ -44,6 +44,12 @@ type task struct {
 	barred   bool
 	forking  bool         // it was let make a process, which is not there yet
 	creds    *credentials // nil until needed, and again when they may have changed
+	// listening: in a group stop of job control (PTRACE_LISTEN). fresh: the seccomp stop at
+	// hand has just come in, so it is another call, unless retrying or same say otherwise.
+	listening   bool
+	fresh, same bool
+	wait        answers // questions about the call at hand
+	unasked     string  // why the call at hand is refused although it is one to ask about
 	// listing is the getdents call whose exit stop is awaited.
 	listing *listing
 }
@@ -88,7 +94,10 @@ func (t *task) awaitsExit() bool {
 }
 
 // listen leaves the task in its group stop but lets it hear SIGCONT (PTRACE_LISTEN).
-func (s stopped) listen() { s.request(unix.PTRACE_LISTEN, 0) }
+func (s stopped) listen() {
+	s.task.listening = true
+	s.request(unix.PTRACE_LISTEN, 0)
+}
 
 // refuse makes the kernel skip the call and return -errno, and resumes.
 func (s stopped) refuse(errno unix.Errno) { s.answer(-int64(errno)) }

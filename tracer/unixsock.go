@@ -32,8 +32,8 @@ func (l *loop) swappable(path string) bool {
 		at += next + 1
 		r := rules.Request{Access: decode.Remove, Act: rules.ActRenameSource}
 		r.File = rules.File{Path: path[:at-1], Exists: true, Mode: unix.S_IFDIR | 0o755}
-		if !l.bars(l.decide(stopped{}, &r)) {
-			return true
+		if d := l.decide(stopped{}, &r); d.Verdict == rules.Ask || !l.bars(d) {
+			return true // where it would be asked, an answer may come at any time
 		}
 	}
 }

@@ -26,6 +26,7 @@ type cli struct {
 	Seals   sealsCmd   `cmd:"" help:"Show and check the organisation's seals, which no policy opens."`
 	Dump    dumpCmd    `cmd:"" help:"Show a denial trace."`
 	Doctor  doctorCmd  `cmd:"" help:"Show what this machine can do, tried for real."`
+	Grants  grantsCmd  `cmd:"" help:"Show or take back the answers that were kept with always."`
 	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`
 	Report  reportCmd  `cmd:"" help:"Make one HTML page of a trace, to look at."`
 	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of policy files or of records."`

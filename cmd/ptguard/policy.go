@@ -21,6 +21,8 @@ type policyFlags struct {
 	Preset []string `placeholder:"NAME" group:"policy" help:"Preset to start from, see ptguard policy list (repeatable; default what the files extend, else permissive)."`
 	Mode   string   `placeholder:"MODE" group:"policy" help:"What holds where no rule decides: strict, permissive or open (default that of the preset)."`
 	Work   string   `placeholder:"DIR" group:"files" help:"Work folder: readable and writable (default the current directory)."`
+	Fence  *string  `placeholder:"DIR" group:"policy" help:"Only DIR, @runtime and what rules name are free, all else asks; '' is no folder at all (default no fence)."`
+	Ask    string   `placeholder:"VIA" group:"policy" help:"Ask where nothing decides, instead of refusing: tty, exec:CMD or unix:PATH (default not to ask; tty with a fence)."`
 	Read   []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading P and all beneath (repeatable; default none)."`
 	Write  []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading and writing P and all beneath (repeatable; default none)."`
 	Deny   []string `placeholder:"P" sep:"none" group:"files" help:"Refuse P and all beneath with EPERM, before every allow (repeatable; default none)."`
@@ -51,6 +53,7 @@ func (f *policyFlags) values() rules.FlagValues {
 		Mode:     f.Mode, Read: f.Read, Write: f.Write, Deny: f.Deny, Hide: f.Hide,
 		AllowExec: f.AllowExec, DenyExec: f.DenyExec, NoExec: f.NoExec,
 		Connect: f.Connect, Bind: f.Bind, DenyNet: f.DenyNet, Env: f.Env, KeepEnv: f.KeepEnv,
+		Fence: f.Fence, Ask: f.Ask,
 	}
 }
 

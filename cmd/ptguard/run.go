@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/sys/unix"
+	"ptguard/internal/ask"
 	"ptguard/record"
 	"ptguard/rules"
 	"ptguard/seals"
@@ -144,7 +145,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMachine(layers, c.Work, os.Environ())
+	m, err := newMachine(layers, c.fenceAsWork(layers), os.Environ())
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +179,21 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if g.policy, err = c.compile(layers, m, command); err != nil {
 		return nil, err
 	}
+	asking, more, err := c.asking(g.policy.Asking(), m.facts.Work)
+	if err != nil {
+		return nil, err
+	}
+	if len(more) > 0 {
+		m.facts.Protected = append(m.facts.Protected, g.protected(more)...)
+		if g.policy, err = c.compile(layers, m, command); err != nil {
+			return nil, err
+		}
+	}
+	if t, ok := asking.Asker.(*ask.Terminal); ok {
+		if err := t.Reachable(nil); err != nil {
+			g.warnings = append(g.warnings, "what would be asked is refused: "+err.Error())
+		}
+	}
 	for _, w := range g.policy.Warnings() {
 		g.warnings = append(g.warnings, w.Pos+": "+w.Msg)
 	}
@@ -192,7 +208,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	g.config = tracer.Config{
 		Path: path, Argv: command, Env: env, KeepFDs: c.KeepFD, AllowSetuid: c.AllowSetuid,
 		WaitLeader: c.Wait == "leader", NewSession: c.NewSession,
-		Policy: g.policy, Sink: g.sink, Live: g.live, Audit: c.Audit,
+		Policy: g.policy, Asking: asking, Sink: g.sink, Live: g.live, Audit: c.Audit,
 		OnStart: g.started,
 	}
 	if c.StartInScratch {
@@ -292,12 +308,22 @@ func (g *guarded) started(t tracer.Tier) {
 	if t.Scoped {
 		tier += ", Landlock signal scope"
 	}
-	g.sink.Put(&record.Record{Kind: record.KindStart, PID: os.Getpid(), Start: &record.Start{
+	start := &record.Start{
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
 		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
 		Cwd: g.machine.facts.Cwd, Flags: g.flags, Audit: g.audit,
 		SealDigests: sealDigests(g.seals),
-	}}, nil)
+	}
+	if a := g.policy.Asking(); a.On {
+		start.Ask = a.Via
+		if start.Fence = a.Fence; a.Fenced && a.Fence == "" {
+			start.Fence = "''"
+		}
+	}
+	for _, kept := range g.config.Asking.Kept {
+		start.Grants = append(start.Grants, kept.String())
+	}
+	g.sink.Put(&record.Record{Kind: record.KindStart, PID: os.Getpid(), Start: start}, nil)
 }
 
 // finish writes the last record and the summary.
