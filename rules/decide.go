@@ -213,6 +213,10 @@ func (q *question) mayTakeName(e *entry) bool {
 	case ActOther:
 		f := &q.r.File
 		return !e.folder || f.Exists && f.Mode&typeMask == typeDir
+	case ActRenameTarget:
+		// How editors and git replace a file. Not by a link: whoever else reads the name
+		// would be led away.
+		return !e.folder && q.r.NodeType&typeMask == typeRegular && (!q.r.File.Exists || q.r.File.Mode&typeMask == typeRegular)
 	}
 	return false
 }

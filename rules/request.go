@@ -48,7 +48,8 @@ type Request struct {
 	Grants, Once *Answers
 	// Silent: we look for ourselves, so nobody is asked: the answer is what it is without.
 	Silent bool
-	// NodeType is the S_IFMT part of the mode of mknod; 0 for every other act.
+	// NodeType is the S_IFMT part of the mode of mknod; for ActRenameTarget that of the
+	// source, where it is a regular file; 0 for every other act.
 	NodeType uint32
 }
 

@@ -362,6 +362,9 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 	}
 	if len(l.judged) == 2 && l.judged[0].object.Act == decode.ActRenameSource {
 		from, to := &l.judged[0], &l.judged[1]
+		if from.resolved.Exists && from.resolved.Stat.Mode&unix.S_IFMT == unix.S_IFREG {
+			to.request.NodeType = unix.S_IFREG // what takes the name
+		}
 		if !from.gone && !to.gone && !l.hidden(s, &from.resolved) {
 			return renameErrno(&from.resolved, &to.resolved, to.resolved.Exists && !l.hidden(s, &to.resolved)), nil
 		}

@@ -371,3 +371,28 @@ func TestEnvironment(t *testing.T) {
 		t.Error("a secret value is shown")
 	}
 }
+
+// TestGrantedFile: a file that a rule names can be replaced as editors and git do, by a
+// rename of a regular file; nothing else takes its name, and its neighbours stay closed.
+func TestGrantedFile(t *testing.T) {
+	t.Parallel()
+	fill := func(t testing.TB, b *ktest.Box) { b.Write(t, "outside/cfg", "[user]\n") }
+	b := ktest.NewBox(t, fill)
+	cfg := b.Path("outside/cfg")
+	script := checks(
+		"git", "git config --file "+cfg+" user.name x && grep -q 'name = x' "+cfg,
+		"rename", "echo new >x && mv x "+cfg+" && grep -q new "+cfg,
+		"absent", "echo new >y && mv y "+b.Path("outside/later")+" && rm "+b.Path("outside/later"),
+		"link", "ln -s /etc/passwd l && mv -T l "+cfg,
+		"folder", "mkdir d && mv -T d "+b.Path("outside/later"),
+		"neighbour", "echo x >z && mv z "+b.Path("outside/other"),
+	)
+	if r := b.Bare(t, "bash", "-c", script); strings.Contains(r.Stdout, " no\n") {
+		t.Fatalf("bare: %v", r)
+	}
+	b.Reset(t)
+	r := b.Guard(t, []string{"--write", cfg, "--write", cfg + ".lock", "--write", b.Path("outside/later")}, "bash", "-c", script)
+	if want := "git yes\nrename yes\nabsent yes\nlink no\nfolder no\nneighbour no\n"; r.Stdout != want {
+		t.Errorf("want %q, got %v", want, r)
+	}
+}
