@@ -43,9 +43,10 @@ func (e Effect) String() string {
 	return [...]string{"nothing", "grants", "refuses", "hides", "lifted", "exempts"}[e]
 }
 
-// The steps of POLICY.md section 3. Seals and scopes come with later versions.
+// The steps of POLICY.md section 3. Scopes come with a later version.
 const (
 	stepGuards = 1
+	stepSeals  = 2
 	stepOpen   = 3
 	stepDeny   = 5
 	stepAllow  = 6
@@ -58,6 +59,7 @@ const (
 // stepNames are the steps in words.
 var stepNames = map[int]string{
 	stepGuards: "guards",
+	stepSeals:  "seals",
 	stepOpen:   "mode open",
 	stepDeny:   "deny and hide of a file or flag",
 	stepAllow:  "allow of a file or flag",
@@ -137,7 +139,7 @@ func (c *chain) finish(p *Policy, d Decision) []Step {
 		}
 	}
 	for order := range stepNames {
-		if order == stepOpen || order == stepGrants || slices.ContainsFunc(c.steps, func(s Step) bool { return s.Order == order }) {
+		if order == stepOpen || order == stepGrants || order == stepSeals && p.machine.Seals == nil || slices.ContainsFunc(c.steps, func(s Step) bool { return s.Order == order }) {
 			continue
 		}
 		step := Step{Order: order}
@@ -149,7 +151,7 @@ func (c *chain) finish(p *Policy, d Decision) []Step {
 	if !d.Refused() {
 		// What a rule left open, later steps have granted: they belong to the answer.
 		last = stepMode
-		if c.granted()&^d.Access == 0 {
+		if d.Access&^c.granted() == 0 {
 			last = c.lastGrant(d.Access)
 		}
 	}
@@ -173,7 +175,7 @@ func (c *chain) granted() (all decode.Access) {
 
 // lastGrant is the step at which the last part of need was granted.
 func (c *chain) lastGrant(need decode.Access) int {
-	for _, order := range []int{stepGuards, stepOpen, stepAllow, stepBase, stepGrants, stepMode} {
+	for _, order := range []int{stepGuards, stepSeals, stepOpen, stepAllow, stepBase, stepGrants, stepMode} {
 		for _, s := range c.steps {
 			if s.Order == order && s.Effect == Grants {
 				need &^= s.Access

@@ -40,9 +40,11 @@ func (p *Policy) decide(r *Request, c *chain) Decision {
 	}
 	// 2. Seals.
 	if rule := p.sealed(r); rule != nil {
+		c.note(stepSeals, rule, Refuses, r.Access)
 		return refuse(rule, r.Access)
 	}
 	if r.Access == decode.Copy { // nothing but a seal is about that
+		c.note(stepSeals, ruleCopy, Grants, r.Access)
 		return Decision{Verdict: Allow, Rule: ruleCopy, Access: r.Access}
 	}
 

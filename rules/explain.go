@@ -218,6 +218,28 @@ func (p *Policy) fix(r *Request, d Decision) string {
 	return "--read " + quote(p.tilde(file))
 }
 
+// Refusal is the flag that would refuse an act that is allowed; "" if none can.
+func (p *Policy) Refusal(r *Request) string {
+	s := &r.Addr
+	switch {
+	case p.mode == ModeOpen || r.Access&decode.Reach != 0:
+		return ""
+	case r.Access&(decode.Connect|decode.Bind) != 0 && r.pathSocket():
+		return "--deny-net " + quote("unix "+p.tilde(r.File.Path))
+	case r.Access&(decode.Connect|decode.Bind) != 0 && s.Abstract != "":
+		return "--deny-net " + quote("unix @"+escapeGlob(s.Abstract))
+	case r.Access&(decode.Connect|decode.Bind) != 0 && s.IP.IsValid():
+		return "--deny-net " + quote(netip.AddrPortFrom(plainIP(s.IP), s.Port).String())
+	case r.File.Path == "":
+		return ""
+	case r.Access == decode.Look:
+		return "--hide " + quote(p.tilde(r.File.Path))
+	case r.Access&decode.Exec != 0:
+		return "--deny-exec " + quote(p.tilde(r.File.Path))
+	}
+	return "--deny " + quote(p.tilde(r.File.Path))
+}
+
 // fixWrite is the smallest folder or file that makes the act work.
 func (p *Policy) fixWrite(r *Request) string {
 	grant := p.toolFolder(r.File.Path, r.Comm)

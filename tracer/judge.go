@@ -242,9 +242,10 @@ func (l *loop) settle(s stopped) *judgement {
 }
 
 // bars tells whether a decision keeps the act from being carried out: a refusal does, but
-// for an audit, where only guards and seals do, as in mode open.
+// for an audit, where only the guards do: they keep ptguard itself able to see. A seal is
+// recorded like any other rule.
 func (l *loop) bars(d rules.Decision) bool {
-	return d.Refused() && (!l.cfg.Audit || d.Rule.Layer == rules.LayerGuard || d.Rule.Layer == rules.LayerSeal)
+	return d.Refused() && (!l.cfg.Audit || d.Rule.Layer == rules.LayerGuard)
 }
 
 // hides tells whether a decision is to be answered as if nothing were there.

@@ -97,7 +97,7 @@ func (l *loop) requestRecord(s stopped, kind record.Kind, o *decode.Object, q *r
 	if o != nil {
 		r.Path = o.Path
 	}
-	describe(r, q, d.Access)
+	Describe(r, q, d.Access)
 	r.Verdict = d.Verdict.String()
 	if d.Refused() {
 		r.Errno = unix.ErrnoName(d.Errno)

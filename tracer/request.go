@@ -54,8 +54,8 @@ var requestFacts = []fact{
 	{"unnamed", func(q *rules.Request) bool { return q.Addr.Nameless }, func(q *rules.Request) { q.Addr.Nameless = true }},
 }
 
-// describe writes a request into a record, apart from who asks and what was answered.
-func describe(r *record.Record, q *rules.Request, decided decode.Access) {
+// Describe writes a request into a record, apart from who asks and what was answered.
+func Describe(r *record.Record, q *rules.Request, decided decode.Access) {
 	r.Resolved = q.File.Path
 	r.Access = decided.Names()
 	if decided != q.Access {

@@ -35,7 +35,7 @@ func TestRequestComesBack(t *testing.T) {
 		{Access: decode.Connect, Addr: rules.Addr{Family: 77}},
 	} {
 		var r, read record.Record
-		describe(&r, &want, decode.Read)
+		Describe(&r, &want, decode.Read)
 		if want.Access&decode.Exec != 0 {
 			r.Argv = want.Argv
 		}

@@ -25,6 +25,7 @@ type cli struct {
 	Policy  policyCmd  `cmd:"" help:"List the presets, or show what one says here."`
 	Seals   sealsCmd   `cmd:"" help:"Show and check the organisation's seals, which no policy opens."`
 	Dump    dumpCmd    `cmd:"" help:"Show a denial trace."`
+	Why     whyCmd     `cmd:"" help:"Ask what a policy says of one act, and why."`
 	Doctor  doctorCmd  `cmd:"" help:"Show what this machine can do, tried for real."`
 	Grants  grantsCmd  `cmd:"" help:"Show or take back the answers that were kept with always."`
 	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`

@@ -17,6 +17,8 @@ const maxPolicy = 1 << 20
 
 // policyFlags are the rules that a command line can state.
 type policyFlags struct {
+	sealsFlag `group:"policy"`
+
 	Policy []string `short:"p" placeholder:"FILE" sep:"none" group:"policy" help:"Policy file (repeatable; default $$PTGUARD_POLICY, else none)."`
 	Preset []string `placeholder:"NAME" group:"policy" help:"Preset to start from, see ptguard policy list (repeatable; default what the files extend, else permissive)."`
 	Mode   string   `placeholder:"MODE" group:"policy" help:"What holds where no rule decides: strict, permissive or open (default that of the preset)."`
@@ -78,6 +80,7 @@ func (f *policyFlags) words() []string {
 		{"--connect", f.Connect},
 		{"--bind", f.Bind},
 		{"--deny-net", f.DenyNet},
+		{"--seals", f.Seals},
 	} {
 		for _, v := range list.values {
 			out = append(out, list.flag+"="+v)

@@ -33,7 +33,6 @@ var runGroups = []kong.Group{
 // runCmd is "ptguard run [flags] [--] CMD [ARG…]".
 type runCmd struct {
 	policyFlags
-	sealsFlag `group:"policy"`
 
 	KeepFD         []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1 and 2)."`
 	Timeout        time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, such as 90s or 5m, and exit 124 (default none)."`
@@ -287,13 +286,7 @@ func (g *guarded) protected(policies []string) []string {
 			out = append(out, path)
 		}
 	}
-	for i, path := range out {
-		if !strings.HasPrefix(path, "/") {
-			path = g.machine.facts.Cwd + "/" + path
-		}
-		out[i] = lookup(path).Path
-	}
-	return out
+	return protect(out, g.machine.facts.Cwd)
 }
 
 // started writes the first record, which names what is really active.

@@ -56,6 +56,8 @@ func usageError(err error, args []string) error {
 		text = err.Error()
 	case command == "check" && strings.HasPrefix(text, "expected \"<"):
 		text = "check: which policy? usage: ptguard check [--work DIR] POLICY…"
+	case command == "why" && strings.HasPrefix(text, "expected \"<"):
+		text = "why: which act? usage: ptguard why [flags] ACCESS OBJECT…, such as: ptguard why read ~/.ssh/id_rsa"
 	case command == "dump" && strings.HasPrefix(text, "expected \"<"):
 		text = "dump: which trace? usage: ptguard dump [flags] FILE"
 	case command == "report" && (len(args) == 1 || strings.HasPrefix(text, "expected \"<")):
