@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ptguard/internal/ktest"
 )
@@ -247,6 +248,24 @@ func TestHardened(t *testing.T) {
 			ktest.Same(t, ktest.Case{Argv: argv, Flags: []string{"--hardened"}})
 		})
 	}
+	t.Run("chromium", func(t *testing.T) {
+		t.Parallel()
+		b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+			b.Write(t, "work/page.html", "<!doctype html><p id=p>no</p><script>document.getElementById('p').textContent = 'scripts ' + (40 + 2)</script>")
+		})
+		argv := []string{
+			"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+			"--disable-sync", "--user-data-dir=" + b.Tmp + "/profile", "--dump-dom", "file://" + b.Work + "/page.html",
+		}
+		if r := b.Run(t, ktest.Cmd{Argv: argv, Timeout: 2 * time.Minute}); !strings.Contains(r.Stdout, "scripts 42") {
+			t.Fatalf("bare: %v", r)
+		}
+		b.Reset(t)
+		r := b.Run(t, ktest.Cmd{Argv: b.Guarded(t, []string{"--hardened"}, argv...), Timeout: 3 * time.Minute})
+		if !strings.Contains(r.Stdout, "scripts 42") || r.Status != 0 {
+			t.Errorf("want the page with its script run, got %v", r)
+		}
+	})
 }
 
 // TestLimits: which limit was hit is said, and nothing else changes.
