@@ -120,6 +120,7 @@ func (l *loop) raise(s stopped, j *judgement) string {
 }
 
 func (l *loop) await(s stopped, q *question) {
+	s.task.waits = "an answer"
 	q.waiting = append(q.waiting, s)
 	s.task.wait.on, s.task.wait.call = q, call{l.number, l.call.Args}
 }

@@ -31,11 +31,14 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 		s.task.barred = true // by its own words, copied
 		l.carryLook(s)
 	default:
-		if errno, ok := l.ask(s); ok {
+		errno, ok := l.ask(s)
+		switch {
+		case l.findFirst(s, l.seccompStop):
+		case ok:
 			s.answer(-int64(errno))
-			return
+		default:
+			s.refuse(guess)
 		}
-		s.refuse(guess)
 	}
 }
 
@@ -59,7 +62,7 @@ const (
 func (l *loop) ask(s stopped) (errno syscall.Errno, ok bool) {
 	c, err := l.credentialsOf(s)
 	row := l.call.Row
-	if err != nil || c.fenced || l.carriers[row] == nil || row.Name == "connect" || row.Name == "bind" || strings.HasPrefix(row.Name, "send") {
+	if err != nil || c.fenced || reachedServed(s.tid) || l.carriers[row] == nil || row.Name == "connect" || row.Name == "bind" || strings.HasPrefix(row.Name, "send") {
 		return 0, false
 	}
 	var args [6]uintptr
@@ -151,7 +154,7 @@ func (l *loop) wouldAllow(s stopped) bool {
 			l.judged = append(l.judged, judgement{object: o})
 			j := &l.judged[i]
 			j.resolved.FD, j.resolved.Parent = -1, -1
-			if l.resolve.Resolve(&j.resolved, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(o.Dirfd), o.Path, walkFlags(o)) != nil {
+			if l.resolveFor(&j.resolved, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(o.Dirfd), o.Path, walkFlags(o)) != nil {
 				return false
 			}
 		}

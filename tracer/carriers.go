@@ -15,7 +15,7 @@ var carry = map[string]func(*loop, stopped){
 	"symlink": by(performSymlink), "symlinkat": by(performSymlink),
 	"rename": by(performRename), "renameat": by(performRename), "renameat2": by(performRename),
 	"link": by(performLink), "linkat": by(performLink),
-	"truncate": (*loop).carryTruncate,
+	"truncate": by(performTruncate),
 	"chmod":    attribute(performChmod), "fchmod": attribute(performChmod), "fchmodat": attribute(performChmod), "fchmodat2": attribute(performChmod),
 	"chown": attribute(performChown), "lchown": attribute(performChown), "fchown": attribute(performChown), "fchownat": attribute(performChown),
 	"utime": attribute(performUtime), "utimes": attribute(performUtime), "futimesat": attribute(performUtime), "utimensat": attribute(performUtime),

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,10 @@ func (l *loop) examineChain(s stopped) (syscall.Errno, error) {
 		if file.Mode&unix.S_IFMT != unix.S_IFREG {
 			break // a directory, a device: EACCES is the kernel's answer
 		}
-		next, err := image.Next(j.resolved.FD)
+		next, err := nextImage(s.tid, &j.resolved)
+		if errors.Is(err, errLater) {
+			return 0, err
+		}
 		if err != nil {
 			// Without its first bytes we would not know what runs, and its process would
 			// be closed to us (mode 0111, techniques K21).
@@ -68,7 +72,17 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	}
 	var r resolve.Object
 	task := resolve.Task{TGID: s.proc.pid, TID: s.tid}
-	if err := l.resolve.Resolve(&r, task, unix.AT_FDCWD, procPath(s.tid, "exe"), 0); err != nil || r.Errno != 0 {
+	started := l.started
+	again := func(s stopped) {
+		defer func(now bool) { l.started = now }(l.started)
+		l.started = started
+		l.judgeImage(s, images, argv)
+	}
+	err := l.resolveFor(&r, task, unix.AT_FDCWD, procPath(s.tid, "exe"), 0)
+	if l.findFirst(s, again) {
+		return
+	}
+	if err != nil || r.Errno != 0 {
 		if !alive(s.tid) {
 			s.resume(0)
 			return
@@ -78,7 +92,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	}
 	defer r.Close()
 	if exe := (fileID{r.Stat.Dev, r.Stat.Ino}); slices.Contains(images, exe) {
-		if !l.refusedAsRun(s, exe, argv) {
+		if !l.refusedAsRun(s, exe, argv, again) {
 			l.recordExec(s)
 			s.resume(0)
 		}
@@ -94,7 +108,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 		l.killRefused(s, &request, d)
 		return
 	}
-	if l.refusedAsRun(s, fileID{r.Stat.Dev, r.Stat.Ino}, argv) { // by a link that rules speak of, or a script
+	if l.refusedAsRun(s, fileID{r.Stat.Dev, r.Stat.Ino}, argv, again) { // by a link that rules speak of, or a script
 		return
 	}
 	l.recordExec(s)
@@ -106,8 +120,8 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 // new image could change them, and it has not run. It matters where rules speak of names,
 // scripts or arguments, which a racer can change after the entry was decided on while the
 // image stays one that may run. decided are the arguments that the entry was decided on.
-// True: the process is being killed.
-func (l *loop) refusedAsRun(s stopped, exe fileID, decided []string) bool {
+// True: the process is being killed, or looked at again.
+func (l *loop) refusedAsRun(s stopped, exe fileID, decided []string, again func(stopped)) bool {
 	needs := l.cfg.Policy.Needs()
 	if !needs.Exec {
 		return false
@@ -122,7 +136,11 @@ func (l *loop) refusedAsRun(s stopped, exe fileID, decided []string) bool {
 	}
 	var r resolve.Object
 	task := resolve.Task{TGID: s.proc.pid, TID: s.tid}
-	if err := l.resolve.Resolve(&r, task, unix.AT_FDCWD, name, 0); err != nil || r.Errno != 0 || !r.Exists {
+	err = l.resolveFor(&r, task, unix.AT_FDCWD, name, 0)
+	if l.findFirst(s, again) {
+		return true
+	}
+	if err != nil || r.Errno != 0 || !r.Exists {
 		// The name is gone again, or was a descriptor that the exec has closed: the file
 		// that runs has been decided on, and its arguments, unless somebody changed them.
 		if _, _, _, argv := identity(s.tid, s.proc.pid); needs.Argv && !endsWith(argv, decided) && alive(s.tid) {

@@ -427,7 +427,7 @@ func (l *loop) walk(s stopped, j *judgement, dirfd int, flags resolve.Flags) (hi
 	if l.policy.Lists {
 		flags |= resolve.Ways
 	}
-	if err := l.resolve.Resolve(&j.resolved, resolve.Task{TGID: s.proc.pid, TID: s.tid}, dirfd, j.object.Path, flags); err != nil {
+	if err := l.resolveFor(&j.resolved, resolve.Task{TGID: s.proc.pid, TID: s.tid}, dirfd, j.object.Path, flags); err != nil {
 		return false, err
 	}
 	return l.policy.Lists && l.hiddenWay(s, j), nil
@@ -600,7 +600,7 @@ func (l *loop) examineFD(s stopped, j *judgement) (syscall.Errno, error) {
 		return unix.EBADF, nil
 	}
 	r := &j.resolved
-	if err := l.resolve.Resolve(r, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(o.Dirfd), "", resolve.EmptyPath); err != nil {
+	if err := l.resolveFor(r, resolve.Task{TGID: s.proc.pid, TID: s.tid}, int(o.Dirfd), "", resolve.EmptyPath); err != nil {
 		return 0, err
 	}
 	if r.Errno != 0 {

@@ -53,6 +53,7 @@ func (l *loop) carryLook(s stopped) {
 		return
 	}
 	if walks && l.walks > 0 && len(l.heldChanges) > 0 {
+		s.task.waits = "a look of another task"
 		l.heldChanges = append(l.heldChanges, s) // or looks of many threads would hold back a change for ever
 		return
 	}

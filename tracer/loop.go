@@ -34,6 +34,7 @@ type loop struct {
 	changes     int // walks that change names themselves, which binds and looks wait for
 	heldChanges []stopped
 	sealsMove   bool       // a sealed object may get another name in this run
+	acts        int        // changes to names under way on another thread, all on served file systems
 	failed      error      // why the run ends although nothing ran
 	received    chan error // tells when the listener has come, before the program's exec
 	carriers    map[*decode.Row]func(*loop, stopped)
@@ -42,16 +43,21 @@ type loop struct {
 	limits      rules.Limits
 	over        *Limit // the limit that ended the tree
 
-	turns   turns
-	fences  bool   // some process has put itself into a Landlock domain
-	started bool   // the program's own exec has happened
-	filters string // how many seccomp filters the program starts with (proc_pid_status(5))
-	ended   bool   // the program has exited
-	status  unix.WaitStatus
-	stats   Stats
+	turns    turns
+	children bool   // there are children that are not of the tree
+	fences   bool   // some process has put itself into a Landlock domain
+	started  bool   // the program's own exec has happened
+	filters  string // how many seccomp filters the program starts with (proc_pid_status(5))
+	ended    bool   // the program has exited
+	status   unix.WaitStatus
+	stats    Stats
 
 	dying  atomic.Bool // the tree is being killed: nothing resumes any more
 	tracer int         // our thread's id, for the bell
+	// busy is another number for each event that is handled, 0 in between; busyWith is its task.
+	busy     atomic.Uint64
+	busyWith atomic.Int64
+	looking  atomic.Bool // the watchdog's look has been posted
 
 	asking asking
 	frost  frost
@@ -69,12 +75,20 @@ type posted struct {
 
 // run handles events until no child is left.
 func (l *loop) run() {
+	busy := uint64(0)
 	for {
 		l.runPosted()
+		if l.children && l.ended && len(l.tasks) == 0 {
+			return
+		}
 		e, err := l.next()
 		switch {
 		case err == nil:
+			l.busyWith.Store(int64(e.tid))
+			busy++
+			l.busy.Store(busy)
 			l.dispatch(e.tid, e.status)
+			l.busy.Store(0)
 		case errors.Is(err, unix.EINTR): // the bell
 		case errors.Is(err, unix.ECHILD):
 			return
@@ -102,7 +116,8 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 		l.keepStop(tid, status)
 		return
 	}
-	t.inStop, t.forking, t.listening = true, false, false
+	t.inStop, t.forking, t.listening, t.waits = true, false, false, ""
+	t.stops++
 	s := stopped{t}
 	if l.dying.Load() {
 		s.kill()
@@ -244,6 +259,7 @@ func (l *loop) exited(tid int, status unix.WaitStatus) {
 		}
 		l.leave(t)
 		l.listener.take(tid)
+		forgetFindings(tid)
 	}
 	delete(l.tasks, tid)
 	l.dropStop(tid)

@@ -50,3 +50,12 @@ func (m *mapping) behind(addr uint64) bool {
 	pages := (uint64(st.Size) + pageSize - 1) &^ (pageSize - 1)
 	return m.offset+(addr-m.start) >= pages
 }
+
+// servedAt tells whether addr lies in a mapping of a file on a served file system.
+func servedAt(tid int, addr uint64) bool {
+	if served.Load() == nil {
+		return false
+	}
+	m, err := mappingAt(tid, addr)
+	return err == nil && m.ino != 0 && isServed(m.dev)
+}

@@ -36,7 +36,7 @@ func (l *loop) reissueNames(s stopped) {
 		s.refuse(unix.ENAMETOOLONG)
 		return
 	}
-	if !l.inWindow(s) {
+	if l.awaitAct(s) || !l.inWindow(s) {
 		return
 	}
 	row := l.call.Row

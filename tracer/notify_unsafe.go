@@ -149,6 +149,7 @@ func restartable(tid int) bool {
 
 // give arranges that the next magic call of tid returns a copy of the descriptor.
 func (n *listener) give(tid int, g gift) {
+	n.take(tid) // of a call that a signal broke off
 	n.mu.Lock()
 	n.gifts[tid] = g
 	n.mu.Unlock()

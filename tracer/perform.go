@@ -29,6 +29,7 @@ type performer func(l *loop, s stopped) (act func() error, err error)
 // says that it is one that Landlock has a right for.
 func (l *loop) perform(s stopped, prepare performer, names bool) {
 	if l.walks > 0 {
+		s.task.waits = "a walk of another task"
 		l.heldChanges = append(l.heldChanges, s) // a bind(2) is on its way, see startWalk
 		return
 	}
@@ -47,9 +48,20 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 		return
 	}
 	act, err := prepare(l, s)
+	if l.findFirst(s, l.seccompStop) {
+		return
+	}
+	if err == nil && (reachedServed(s.tid) || l.call.Row.Name == "truncate") {
+		if !l.canTakeOn(c) {
+			l.reissueNames(s)
+			return
+		}
+		l.apart(s, c, "a served file system, or a lease", act, stopped.performed)
+		return
+	}
 	if err == nil {
 		var foreign bool
-		if foreign, err = l.actAs(s, c, act); foreign {
+		if foreign, err = l.actAs(s, c, l.judged, act); foreign {
 			l.reissueNames(s)
 			return
 		}
@@ -57,9 +69,10 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 	s.performed(err)
 }
 
-// performed answers a call that we have made for the task.
+// performed answers a call that we have made for the task; s is nothing if the task is gone.
 func (s stopped) performed(err error) {
 	switch {
+	case s.task == nil:
 	case errors.Is(err, errLimit):
 		_ = unix.Tgkill(s.proc.pid, s.tid, unix.SIGXFSZ)
 		s.refuse(unix.EFBIG)
@@ -71,13 +84,14 @@ func (s stopped) performed(err error) {
 }
 
 // actAs runs act with the rights c. foreign: we cannot take them on, and it has not run.
-func (l *loop) actAs(s stopped, c *credentials, act func() error) (foreign bool, err error) {
+// It may run on another thread.
+func (l *loop) actAs(s stopped, c *credentials, judged []judgement, act func() error) (foreign bool, err error) {
 	if l.ownRights(c) {
 		return false, act()
 	}
-	starts := make([]int, len(l.judged))
-	for i := range l.judged {
-		if starts[i] = taskDir(s, l.judged[i].object.Dirfd); starts[i] >= 0 {
+	starts := make([]int, len(judged))
+	for i := range judged {
+		if starts[i] = taskDir(s, judged[i].object.Dirfd); starts[i] >= 0 {
 			defer unix.Close(starts[i])
 		}
 	}
@@ -86,8 +100,8 @@ func (l *loop) actAs(s stopped, c *credentials, act func() error) (foreign bool,
 	if err != nil {
 		return true, nil
 	}
-	for i := range l.judged {
-		if err := mayWalk(s, &l.judged[i], starts[i]); err != nil {
+	for i := range judged {
+		if err := mayWalk(s, &judged[i], starts[i]); err != nil {
 			return false, err
 		}
 	}
@@ -131,7 +145,17 @@ func mayWalk(s stopped, j *judgement, start int) error {
 // errLimit: the act would make a file longer than the task's limit.
 var errLimit = errors.New("beyond RLIMIT_FSIZE")
 
-// takeOn gives the tracer thread the file system rights of a task. restore undoes what has
+// canTakeOn tells whether the rights of a task can be taken on.
+func (l *loop) canTakeOn(c *credentials) bool {
+	if l.ownRights(c) {
+		return true
+	}
+	restore, err := l.takeOn(c)
+	restore()
+	return err == nil
+}
+
+// takeOn gives the calling thread the file system rights of a task. restore undoes what has
 // been done. All of these are calls on the thread alone.
 func (l *loop) takeOn(c *credentials) (restore func(), err error) {
 	restore = func() {
@@ -152,7 +176,7 @@ func (l *loop) takeOn(c *credentials) (restore func(), err error) {
 	if c.caps&^l.own.caps != 0 {
 		return restore, unix.EPERM // it has rights that we lack
 	}
-	now, err := readCredentials(l.tracer)
+	now, err := readCredentials(unix.Gettid())
 	if err != nil {
 		return restore, err
 	}
@@ -269,33 +293,9 @@ func performLink(l *loop, _ stopped) (func() error, error) {
 	}, nil
 }
 
-// carryTruncate performs a truncate elsewhere, while the task stays stopped: it may have to
-// wait for as long as /proc/sys/fs/lease-break-time says, for a lease that the tree holds.
-func (l *loop) carryTruncate(s stopped) {
-	size := int64(l.call.Args[1])
-	if size < 0 || !l.sameRights(s) {
-		l.perform(s, performTruncate, true)
-		return
-	}
-	fd, err := unix.FcntlInt(uintptr(l.judged[0].resolved.FD), unix.F_DUPFD_CLOEXEC, 3)
-	if err != nil {
-		s.refuse(errnoOf(err))
-		return
-	}
-	limit := fileSizeLimit(s.tid)
-	go func() {
-		err := truncate(fd, size, limit)
-		unix.Close(fd)
-		l.post(func() {
-			if l.tasks[s.tid] == s.task && s.inStop {
-				s.performed(err)
-			}
-		})
-	}()
-}
-
-// performTruncate is for a task with rights of its own, which only the tracer thread takes
-// on. It must not wait there.
+// performTruncate looks after the limit of the task, which ours is not. It is run apart: it
+// may have to wait for as long as /proc/sys/fs/lease-break-time says, for a lease that the
+// tree holds.
 func performTruncate(l *loop, s stopped) (func() error, error) {
 	r := &l.judged[0].resolved
 	size := int64(l.call.Args[1])
@@ -304,31 +304,19 @@ func performTruncate(l *loop, s stopped) (func() error, error) {
 	}
 	limit := fileSizeLimit(s.tid)
 	return func() error {
-		if r.Stat.Mode&unix.S_IFMT == unix.S_IFREG {
-			fd, err := unix.Open(pinPath(r.FD), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // EAGAIN under a lease
-			if err != nil {
-				return err
-			}
-			unix.Close(fd)
-		}
-		return truncate(r.FD, size, limit)
-	}, nil
-}
-
-// truncate looks after the limit of the task, which ours is not.
-func truncate(fd int, size int64, limit uint64) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	// The limit is looked at last, and only when the file would grow.
-	if st.Mode&unix.S_IFMT == unix.S_IFREG && size > st.Size && uint64(size) > limit {
-		if err := unix.Faccessat(unix.AT_FDCWD, pinPath(fd), unix.W_OK, unix.AT_EACCESS); err != nil {
+		var st unix.Stat_t
+		if err := unix.Fstat(r.FD, &st); err != nil {
 			return err
 		}
-		return errLimit
-	}
-	return unix.Truncate(pinPath(fd), size)
+		// The limit is looked at last, and only when the file would grow.
+		if st.Mode&unix.S_IFMT == unix.S_IFREG && size > st.Size && uint64(size) > limit {
+			if err := unix.Faccessat(unix.AT_FDCWD, pinPath(r.FD), unix.W_OK, unix.AT_EACCESS); err != nil {
+				return err
+			}
+			return errLimit
+		}
+		return unix.Truncate(pinPath(r.FD), size)
+	}, nil
 }
 
 // fileSizeLimit is RLIMIT_FSIZE of a task. prlimit(2) would want CAP_SYS_RESOURCE for a task

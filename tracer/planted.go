@@ -44,7 +44,7 @@ func (l *loop) plant(s stopped, j *judgement) bool {
 	if err != nil || c.fenced { // its own sandbox must keep its force
 		return false
 	}
-	if r.Exists && waits(r.Stat.Mode, r.Stat.Rdev) {
+	if r.Exists && waits(r.Stat.Mode, r.Stat.Rdev) || reachedServed(s.tid) {
 		return false
 	}
 	var rr registers
@@ -59,7 +59,7 @@ func (l *loop) plant(s stopped, j *judgement) bool {
 		mode &^= umask(s)
 	}
 	fd := -1
-	foreign, err := l.actAs(s, c, func() (err error) {
+	foreign, err := l.actAs(s, c, l.judged, func() (err error) {
 		fd, err = pinnedOpen(r, flags, mode)
 		return err
 	})
@@ -76,7 +76,6 @@ func (l *loop) plant(s stopped, j *judgement) bool {
 	f := s.frameAt
 	s.task.frameAt = (f + 1) % frames
 	s.frames[f] = frame{pending(&rr), instruction(&rr)}
-	l.listener.take(s.tid) // of a call that a signal broke off
 	l.listener.give(s.tid, gift{fd: fd, flags: uint32(flags) & unix.O_CLOEXEC, own: true})
 	asked := pending(&rr)
 	asked.args[5] = plantMark

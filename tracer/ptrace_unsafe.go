@@ -86,6 +86,9 @@ func readAll(tid int, buf []byte, addr uint64) error {
 
 // writeMem writes a whole buffer of a tracee.
 func writeMem(tid int, buf []byte, addr uint64) error {
+	if servedAt(tid, addr) || servedAt(tid, addr+uint64(len(buf))-1) {
+		return unix.EFAULT // it may wait, and nobody needs it
+	}
 	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
 	n, _, errno := syscall.Syscall6(unix.SYS_PROCESS_VM_WRITEV, uintptr(tid), uintptr(unsafe.Pointer(&local)), 1,
@@ -131,6 +134,15 @@ type memory struct{ tid int }
 // ReadMem uses process_vm_readv(2), and /proc/TID/mem for pages that may not be read but
 // that the kernel itself would read for the task (write-only pages, techniques B11).
 func (m memory) ReadMem(buf []byte, addr uint64) (int, error) {
+	n, served, room, err := stalledPage(m.tid, buf, addr)
+	if served {
+		return n, err
+	}
+	return m.read(buf[:room], addr)
+}
+
+// read may wait for whoever serves the page.
+func (m memory) read(buf []byte, addr uint64) (int, error) {
 	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
 	n, _, errno := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(m.tid), uintptr(unsafe.Pointer(&local)), 1,

@@ -41,6 +41,7 @@ func (l *loop) inWindow(s stopped) bool {
 	case spaceReady:
 		return true
 	case spaceBusy:
+		s.task.waits = "the set-up of its window"
 		sp.held = append(sp.held, s)
 	case spaceNone:
 		l.beginSetup(s)
@@ -74,7 +75,7 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 	binary.NativeEndian.PutUint64(how[:], l.openFlags(j.object))
 	binary.NativeEndian.PutUint64(how[8:], l.openMode(j.object))
 	binary.NativeEndian.PutUint64(how[16:], unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|j.object.How&resolveCached)
-	blocks := r.Exists && mayBlock(r.Stat.Mode)
+	blocks := r.Exists && mayBlock(r.Stat.Mode) || reachedServed(s.tid)
 	// No sealed object may come under this name meanwhile, and nothing take a name that is
 	// free before it does.
 	held := l.sealsMove && !pathOnly && !blocks
@@ -82,6 +83,7 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 		return
 	}
 	if held && l.walks > 0 && len(l.heldChanges) > 0 {
+		s.task.waits = "an open of another task"
 		l.heldChanges = append(l.heldChanges, s) // or opens of many threads would hold back a rename for ever
 		return
 	}
@@ -152,6 +154,7 @@ func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
 	if slot < 0 {
 		stub = false
 		if slot = sp.win.claim(s.task, true); slot < 0 {
+			s.task.waits = "a slot of its window"
 			sp.win.waiting = append(sp.win.waiting, s) // until another gives its slot back
 			return
 		}
@@ -330,13 +333,29 @@ func (l *loop) openPinned(s stopped, j *judgement) {
 		dir = j.resolved.FD // of O_TMPFILE; else nothing is made
 	}
 	flags, mode := int(l.openFlags(j.object)), l.newMode(s, dir, uint32(l.openMode(j.object)))
-	var fd int
-	foreign, err := l.actAs(s, c, func() (err error) {
-		fd, err = pinnedOpen(&j.resolved, flags, mode)
+	fd, pinned := -1, j.resolved
+	act := func() (err error) {
+		fd, err = pinnedOpen(&pinned, flags, mode)
 		return err
-	})
+	}
+	if reachedServed(s.tid) && l.canTakeOn(c) {
+		l.apart(s, c, "a served file system", act, func(s stopped, err error) { l.opened(s, fd, flags, err) })
+		return
+	}
+	foreign, err := l.actAs(s, c, l.judged, act)
 	if foreign {
 		err = unix.EACCES
+	}
+	l.opened(s, fd, flags, err)
+}
+
+// opened plants what has been opened for a task; s is nothing if the task is gone.
+func (l *loop) opened(s stopped, fd, flags int, err error) {
+	if s.task == nil {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		return
 	}
 	if err != nil {
 		s.refuse(errnoOf(err))

@@ -25,6 +25,9 @@ func (l *loop) refuseConst(s stopped, call, event string, a *decode.Answer) {
 
 // undecodable refuses a call whose arguments could not be read.
 func (l *loop) undecodable(s stopped, row *decode.Row, err error) {
+	if l.findFirst(s, l.seccompStop) {
+		return
+	}
 	var fault *decode.Fault
 	if !errors.As(err, &fault) {
 		fault = &decode.Fault{Errno: unix.EFAULT, What: err.Error()}
@@ -42,6 +45,9 @@ func (l *loop) undecodable(s stopped, row *decode.Row, err error) {
 
 // unresolvable refuses a call whose objects could not be found out.
 func (l *loop) unresolvable(s stopped, err error) {
+	if l.findFirst(s, l.seccompStop) {
+		return
+	}
 	if !alive(s.tid) {
 		s.resume(0)
 		return
@@ -123,6 +129,7 @@ func (l *loop) put(s stopped, r *record.Record, errno syscall.Errno, quiet bool)
 		l.stats.Denials++
 		l.cfg.Live.Refused(r)
 	}
+	s.task.waits = "the trace's reader"
 	written := l.cfg.Sink.Put(r, func(error) {
 		l.post(func() {
 			if l.tasks[s.tid] == s.task && s.inStop {

@@ -97,11 +97,17 @@ func Run(cfg *Config) (result Result, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return result, fmt.Errorf("make ptguard non-dumpable: %w", err)
 	}
-	l := &loop{cfg: cfg, tasks: map[int]*task{}, tracer: unix.Gettid()}
+	// A child that we were started with (a shell's, before it executed us) is not of the tree.
+	_, err = unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
+	children := !errors.Is(err, unix.ECHILD)
+	l := &loop{children: children, cfg: cfg, tasks: map[int]*task{}, tracer: unix.Gettid()}
 	if l.facts, err = newFacts(); err != nil {
 		return result, err
 	}
 	if l.resolve, err = resolve.New(); err != nil {
+		return result, err
+	}
+	if err := watchMounts(); err != nil {
 		return result, err
 	}
 	for nr, class := range native.Classes() {
@@ -184,6 +190,7 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 	for _, g := range l.cfg.Asking.Kept {
 		l.asking.grants.Add(g)
 	}
+	go l.watch(done)
 	l.run()
 	close(done)
 	result.Status, result.Stats, result.Over = l.status, l.stats, l.over

@@ -16,6 +16,10 @@ type task struct {
 	proc *process
 	// inStop: the task waits for us. Only dispatch sets it, only a resume clears it.
 	inStop bool
+	// waits says what a stop of ours waits for that is not resumed at once.
+	waits string
+	// stops counts its stops, seen is that of the stop which the watchdog has found it in.
+	stops, seen uint64
 	// images are the files that the pending execve was decided on; the exec event compares.
 	images []fileID
 	// argv are the arguments that the pending execve was decided on, if rules look at them.
@@ -115,7 +119,10 @@ func (s stopped) request(request int, data uintptr) {
 	if !s.inStop {
 		panic(fmt.Sprintf("bug: tid %d resumed twice", s.tid))
 	}
-	s.inStop = false
+	s.inStop, s.task.waits = false, ""
+	if len(finding) > 0 {
+		forgetFindings(s.tid)
+	}
 	if s.setup == nil {
 		s.task.noted = false
 	}

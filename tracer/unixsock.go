@@ -56,6 +56,7 @@ func (l *loop) connectPinned(s stopped, j *judgement) {
 		return
 	}
 	// Connecting may wait for the server: elsewhere, the task stays stopped.
+	s.task.waits = "the server that it connects to"
 	go func() {
 		err := unix.Connect(socket, &unix.SockaddrUnix{Name: pinPath(pin)})
 		unix.Close(socket)
@@ -84,8 +85,20 @@ func (l *loop) startWalk(s stopped) {
 // ourselves (reissueNames): where the call's path leads is not known before that is over.
 func (l *loop) awaitChange(s stopped) bool {
 	if l.changes == 0 {
+		return l.awaitAct(s)
+	}
+	s.task.waits = "a change to names by another task"
+	l.heldChanges = append(l.heldChanges, s)
+	return true
+}
+
+// awaitAct does so while another thread changes names on a served file system, if the path
+// leads to one.
+func (l *loop) awaitAct(s stopped) bool {
+	if l.acts == 0 || !reachedServed(s.tid) {
 		return false
 	}
+	s.task.waits = "a change to names on a served file system"
 	l.heldChanges = append(l.heldChanges, s)
 	return true
 }
@@ -116,6 +129,10 @@ func (l *loop) endWalk(t *task) {
 	if l.walks--; l.walks > 0 {
 		return
 	}
+	l.releaseChanges()
+}
+
+func (l *loop) releaseChanges() {
 	held := l.heldChanges
 	l.heldChanges = nil
 	l.lookAgain(held)

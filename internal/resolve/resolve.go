@@ -122,3 +122,21 @@ func (o *Object) Close() {
 	closeFD(o.Parent)
 	o.FD, o.Parent = -1, -1
 }
+
+// Copy makes to, which must be new or closed, the same object with descriptors of its own.
+func (o *Object) Copy(to *Object) error {
+	*to = *o
+	to.FD, to.Parent = -1, -1
+	for _, fd := range [...]struct{ from, to *int }{{&o.FD, &to.FD}, {&o.Parent, &to.Parent}} {
+		if *fd.from < 0 {
+			continue
+		}
+		n, err := unix.FcntlInt(uintptr(*fd.from), unix.F_DUPFD_CLOEXEC, 3)
+		if err != nil {
+			to.Close()
+			return err
+		}
+		*fd.to = n
+	}
+	return nil
+}

@@ -34,6 +34,14 @@ func New() (*Resolver, error) {
 	return &Resolver{view: view, rootLinks: map[string]bool{}}, nil
 }
 
+// ErrServed says that a path leads to a file system that the Resolver was told not to ask.
+var ErrServed = errors.New("on a file system that is served by another program or machine")
+
+// Avoid makes Resolve fail with ErrServed at the first object on a file system for whose
+// device served is true, before anything is asked of it: its server may not answer, and no
+// signal ends the waiting (FUSE, NFS). nil: everything is asked, and may wait for ever.
+func (r *Resolver) Avoid(served func(dev uint64) bool) { r.served = served }
+
 var pool sync.Pool
 
 // Resolve is Resolver.Resolve for callers that do not keep a Resolver and an Object.
@@ -126,6 +134,8 @@ func (w *walk) start(dirfd int, path string) (done bool, err error) {
 		return true, w.refuse(unix.ENOTDIR, path)
 	case errno == unix.ENOENT && dirfd != unix.AT_FDCWD && w.alive():
 		return true, w.refuse(unix.EBADF, path)
+	case errno == errServed:
+		return false, ErrServed
 	default:
 		return false, fmt.Errorf("open /proc/%s: %w", link, errno)
 	}
@@ -158,6 +168,8 @@ func (w *walk) refuse(errno syscall.Errno, path string) error {
 // no answer about the path but a want of our own.
 func (w *walk) fail(errno syscall.Errno) error {
 	switch errno {
+	case errServed:
+		return ErrServed
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS, unix.EFAULT, unix.EBADF:
 		return fmt.Errorf("open component: %w", errno)
 	}

@@ -3,6 +3,7 @@
 package resolve
 
 import (
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -19,6 +20,31 @@ type calls struct {
 	arg  [pathMax + 1]byte
 	text [pathMax]byte
 	how  unix.OpenHow
+	// served, if set, tells the devices of file systems that a walk must not ask anything.
+	served func(dev uint64) bool
+	stx    unix.Statx_t
+}
+
+// resolveCached is RESOLVE_CACHED of linux/openat2.h (Linux 5.12): EAGAIN rather than to wait.
+const resolveCached = 0x20
+
+// errServed takes the place of an errno where the walk came to such a file system.
+const errServed = syscall.Errno(0x7fff)
+
+// unserved passes on what an open gave, unless it is on a file system that may not be asked.
+// What the kernel remembers of it has to do: that is the mount, at least.
+func (c *calls) unserved(fd int) (int, syscall.Errno) {
+	empty := [1]byte{}
+	_, _, errno := syscall.Syscall6(unix.SYS_STATX, uintptr(fd), uintptr(unsafe.Pointer(&empty)),
+		unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, uintptr(unsafe.Pointer(&c.stx)), 0)
+	if errno == 0 && !c.served(unix.Mkdev(c.stx.Dev_major, c.stx.Dev_minor)) {
+		return fd, 0
+	}
+	closeFD(fd)
+	if errno == 0 {
+		errno = errServed
+	}
+	return -1, errno
 }
 
 // cstring puts name and a NUL into arg. Precondition: no name is longer than PATH_MAX and
@@ -32,6 +58,9 @@ func (c *calls) cstring(name string) unsafe.Pointer {
 // openat opens name with O_PATH and flags. With resolve == 0 it is openat(2), so that the
 // last component of name may be a magic link.
 func (c *calls) openat(dir int, name string, flags, resolve uint64) (int, syscall.Errno) {
+	if c.served != nil && resolve != 0 && strings.Contains(name, "/") {
+		resolve |= resolveCached // no file system is asked; one step at a time, we see where we are
+	}
 	c.how = unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: resolve}
 	for {
 		var fd uintptr
@@ -42,6 +71,9 @@ func (c *calls) openat(dir int, name string, flags, resolve uint64) (int, syscal
 		} else {
 			fd, _, errno = syscall.Syscall6(unix.SYS_OPENAT2, uintptr(dir),
 				uintptr(c.cstring(name)), uintptr(unsafe.Pointer(&c.how)), unix.SizeofOpenHow, 0, 0)
+		}
+		if errno == 0 && c.served != nil {
+			return c.unserved(int(fd))
 		}
 		if errno == 0 {
 			return int(fd), 0
