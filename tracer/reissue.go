@@ -149,7 +149,7 @@ func (l *loop) openMode(o *decode.Object) uint64 {
 // registers back by itself, or to its exit stop.
 func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
 	sp := s.space
-	stub = stub && hasStub
+	stub = stub && hasStub && !sp.noExec
 	slot := sp.win.claim(s.task, false)
 	if slot < 0 {
 		stub = false

@@ -26,6 +26,7 @@ type Config struct {
 	Argv, Env   []string // argv[0] included
 	KeepFDs     []int    // inherited descriptors from 3 on that stay open
 	AllowSetuid bool     // leave no_new_privs off
+	AllowRaces  bool     // run although arguments in memory cannot be protected
 	WaitLeader  bool     // kill what remains when the program has exited
 	Timeout     time.Duration
 	TimeoutName string // what asked for it, for the message
@@ -55,6 +56,11 @@ type Tier struct {
 	// Scoped: Landlock keeps signals and /proc inside the tree.
 	Scoped bool
 }
+
+// errListener: what a run would protect is not what was promised, so it does not begin.
+var errListener = errors.New("another seccomp listener is active (a container manager's that intercepts system calls?), " +
+	"and the kernel lets a process have but one: a program's threads could change arguments between ptguard's look and the kernel's; " +
+	"run ptguard outside it, have it switched off, or accept that with --allow-races")
 
 // protection names what keeps arguments from changing after the decision.
 const (
@@ -222,8 +228,13 @@ func (l *loop) begin() {
 		l.cfg.Live.Warn(plainWarning)
 	}
 	if l.listener.fd < 0 {
+		if !l.cfg.AllowRaces {
+			l.failed = errListener
+			l.killTree()
+			return
+		}
 		tier.Name = plainProtection
-		l.cfg.Live.Warn("another seccomp listener is active (a container runtime's?): arguments in memory are not protected against the program's own threads")
+		l.cfg.Live.Warn("another seccomp listener is active: arguments in memory are not protected against the program's own threads (--allow-races)")
 	}
 	if l.cfg.OnStart != nil {
 		l.cfg.OnStart(tier)

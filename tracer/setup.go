@@ -93,7 +93,7 @@ func (l *loop) beginSetup(s stopped) {
 
 // aim picks where the window is to lie: somewhere at random, at last wherever the kernel likes.
 func (l *loop) aim(sp *space, u *setup) {
-	u.stub = hasStub && !u.wary && sp.tasks == 1 && !sp.crowded && sp.tries == 0
+	u.stub = hasStub && !u.wary && !sp.noExec && sp.tasks == 1 && !sp.crowded && sp.tries == 0
 	u.base = windowFirst + uint64(rand.IntN(windowSpread))*pageSize
 	if sp.tries == setupTries-1 && !l.policy.Guard { // the range tests know only that range
 		u.base = 0
@@ -169,6 +169,13 @@ func (l *loop) stepDone(s stopped, res int64) {
 		l.inject(s, u.last, false)
 		return
 	}
+	if noExec := res == -int64(unix.EACCES) || res == -int64(unix.EPERM); noExec && u.step == stepMap && !sp.noExec {
+		// Its security module or a filter of its own lets it map no executable memory: then
+		// each call is ended at its exit stop.
+		sp.noExec, u.stub, u.step = true, false, stepFD
+		l.stepDone(s, u.fd)
+		return
+	}
 	if res < 0 && u.step != stepClose && u.step != stepGiveUp {
 		u.why = fmt.Sprintf("step %d: %v", u.step, unix.Errno(-res))
 		l.endSetup(s, false)
@@ -181,7 +188,11 @@ func (l *loop) stepDone(s stopped, res int64) {
 		if u.base != 0 {
 			flags |= mapFixedNoreplace
 		}
-		l.inject(s, call{unix.SYS_MMAP, [6]uint64{u.base, windowSize, unix.PROT_READ | unix.PROT_EXEC, flags, uint64(u.fd), 0}}, false)
+		protection := uint64(unix.PROT_READ | unix.PROT_EXEC)
+		if sp.noExec {
+			protection = unix.PROT_READ
+		}
+		l.inject(s, call{unix.SYS_MMAP, [6]uint64{u.base, windowSize, protection, flags, uint64(u.fd), 0}}, false)
 	case stepMap:
 		if u.base != 0 && uint64(res) != u.base {
 			u.why = "the mapping came to lie elsewhere"

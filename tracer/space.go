@@ -20,6 +20,7 @@ type space struct {
 	crowded bool
 	held    []stopped // siblings that wait in their stop for the set-up
 	tries   int       // failed set-ups in a row
+	noExec  bool      // the window may not be executable here
 }
 
 type spaceState uint8
@@ -70,7 +71,7 @@ func (t *task) childSpace(flags uint64) *space {
 	if flags&unix.CLONE_VM != 0 {
 		return t.space
 	}
-	sp := &space{}
+	sp := &space{noExec: t.space.noExec}
 	if t.readyAtResume && t.space.state == spaceReady {
 		sp.state, sp.base, sp.win = spaceReady, t.space.base, t.space.win
 		sp.win.refs++

@@ -141,3 +141,70 @@ func TestLease(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherListener: where another seccomp listener keeps ptguard from having one, arguments
+// cannot be protected, and that is no matter of a warning.
+func TestOtherListener(t *testing.T) {
+	t.Parallel()
+	listened := ktest.Tracee(t, "listened")
+	b := ktest.NewBox(t, nil)
+	if r := b.Bare(t, listened, "sh", "-c", "echo ran"); r.Stdout != "ran\n" {
+		t.Fatalf("want it to run without ptguard, got %v", r)
+	}
+	refused := b.Bare(t, append([]string{listened}, b.Guarded(t, nil, "touch", "ran")...)...)
+	if refused.Status != 125 || !strings.Contains(refused.Stderr, "another seccomp listener") || !strings.Contains(refused.Stderr, "--allow-races") {
+		t.Errorf("want status 125 and what to do, got %v", refused)
+	}
+	b.Absent(t, "work/ran")
+	b.Reset(t)
+	accepted := b.Bare(t, append([]string{listened}, b.Guarded(t, []string{"--allow-races"}, "touch", "ran", "../outside/f")...)...)
+	if accepted.Status != 1 {
+		t.Errorf("want touch's status 1, got %v", accepted)
+	}
+	accepted.WantLine(t, "warning", "not protected")
+	accepted.WantLine(t, "denied", "outside/f")
+	b.Text(t, "work/ran")
+	b.Absent(t, "outside/f")
+	if start := b.Records(t)[0].Start; start == nil || !strings.HasPrefix(start.Tier, "check-then-continue") {
+		t.Errorf("want a start record that says check-then-continue, got %+v", start)
+	}
+}
+
+// TestNoExecutableMapping: a task that may map no executable memory has its calls ended at
+// their exit stop instead.
+func TestNoExecutableMapping(t *testing.T) {
+	t.Parallel()
+	program := ktest.Tracee(t, "noexecmap")
+	const want = "map Permission denied\nbind Success\nchild Success\nagain Address already in use\noutside %s\n"
+	bare := ktest.NewBox(t, nil)
+	if r := bare.Bare(t, program); r.Stdout != fmt.Sprintf(want, "Success") {
+		t.Errorf("bare: %v", r)
+	}
+	b := ktest.NewBox(t, nil)
+	if r := b.Guard(t, nil, program); r.Stdout != fmt.Sprintf(want, "Operation not permitted") {
+		t.Errorf("guarded: %v", r)
+	}
+	b.Absent(t, "outside/three")
+	b.Find(t, ktest.Want{Syscall: "bind", Path: "../outside/three"})
+}
+
+// TestNoExecutableMemfd: with vm.memfd_noexec=2 the window comes in as ever: its mapping, not
+// its mode, makes it executable. The setting is one of a pid name space, which root can make.
+func TestNoExecutableMemfd(t *testing.T) {
+	t.Parallel()
+	if !root() {
+		return
+	}
+	b := ktest.NewBox(t, nil)
+	const memfd = `python3 -c 'import os; os.memfd_create("x", 0x10)' 2>&1 | tail -1; ` // MFD_EXEC
+	script := memfd + strings.Join(b.Guarded(t, []string{"--hide", b.Path("outside/hidden")}, "python3", "-c",
+		`'import os, socket; socket.socket(socket.AF_UNIX).bind("s"); print(os.path.exists("s"), os.path.exists("../outside/hidden"))'`), " ")
+	b.Write(t, "outside/hidden", "")
+	r := b.Bare(t, "unshare", "-p", "-f", "--mount-proc", "sh", "-c", "echo 2 >/proc/sys/vm/memfd_noexec; "+script)
+	if !strings.Contains(r.Stdout, "Permission denied") || !strings.HasSuffix(r.Stdout, "True False\n") {
+		t.Errorf("want memfds refused and the run unharmed, got %v", r)
+	}
+	if start := b.Records(t)[0].Start; start == nil || !strings.HasPrefix(start.Tier, "race-free") {
+		t.Errorf("want a race-free run, got %+v", start)
+	}
+}

@@ -37,6 +37,7 @@ type runCmd struct {
 	KeepFD         []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1 and 2)."`
 	Timeout        time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, such as 90s or 5m, and exit 124 (default none)."`
 	Wait           string        `enum:"all,leader" default:"all" group:"process" help:"Wait for the whole tree, or kill what remains when CMD ends: all or leader (default ${default})."`
+	AllowRaces     bool          `group:"process" help:"Run although another seccomp listener, a container manager's, leaves arguments in memory open to races (default off: exit status 125)."`
 	AllowSetuid    bool          `group:"process" help:"Let set-uid programs work, when run as root (default off: no_new_privs)."`
 	NewSession     bool          `group:"process" help:"Start CMD in a session of its own, without a terminal (default off)."`
 	DieWithParent  bool          `group:"process" help:"Kill the tree when the program that started ptguard ends (default off)."`
@@ -205,7 +206,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		return nil, err
 	}
 	g.config = tracer.Config{
-		Path: path, Argv: command, Env: env, KeepFDs: c.KeepFD, AllowSetuid: c.AllowSetuid,
+		Path: path, Argv: command, Env: env, KeepFDs: c.KeepFD, AllowSetuid: c.AllowSetuid, AllowRaces: c.AllowRaces,
 		WaitLeader: c.Wait == "leader", NewSession: c.NewSession,
 		Policy: g.policy, Asking: asking, Sink: g.sink, Live: g.live, Audit: c.Audit,
 		OnStart: g.started,
