@@ -157,6 +157,9 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 	case event != 0, sig == unix.SIGTRAP|0x80:
 		s.resume(0) // first stop of a new task, end of a group stop, a syscall stop nobody asked for
 	default:
+		if !outOfStub(s) {
+			return
+		}
 		s.resume(sig) // a signal on its way; the same number keeps its siginfo
 	}
 }

@@ -284,6 +284,37 @@ func (t *task) stubOf(ip uint64) (f *frame, trapped bool) {
 	return &t.frames[i%frames], int(ip-sp.base)%stubSize > 40
 }
 
+// outOfStub puts a task that a signal finds in a stub to where it would be without one: just
+// behind its own call, with its result or before its restart. Else its handler would run with
+// an address in the window that no unwinder knows (cancellation of threads, exceptions).
+// False: it is gone.
+func outOfStub(s stopped) bool {
+	if !hasStub || s.space == nil || s.space.state != spaceReady || s.frames == nil || s.setup != nil {
+		return true
+	}
+	var r registers
+	if err := getRegisters(s.tid, &r); err != nil {
+		s.lost(err, "read registers of")
+		return false
+	}
+	f, trapped := s.stubOf(instruction(&r))
+	if f == nil {
+		return true
+	}
+	res := result(&r)
+	setInstruction(&r, f.ip)
+	if trapped || res == -int64(unix.ELOOP) || res == -int64(unix.EACCES) {
+		setAgain(&r, &f.call) // it was about to be decided anew
+	} else {
+		restoreCall(&r, &f.call, res)
+	}
+	if err := setRegisters(s.tid, &r); err != nil {
+		s.lost(err, "restore registers of")
+		return false
+	}
+	return true
+}
+
 // backFromStub handles a seccomp stop inside a stub: a restarted call, or the trap after
 // ELOOP or EACCES. The task is put back to its own call, which is decided as if it had just
 // been made. False: s is taken care of.

@@ -208,3 +208,12 @@ func TestNoExecutableMemfd(t *testing.T) {
 		t.Errorf("want a race-free run, got %+v", start)
 	}
 }
+
+// TestCancelled: a thread that is cancelled anywhere in an open unwinds, as an exception would:
+// its clean-up runs. -fexceptions is what makes that an unwinder's work.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	ktest.Same(t, ktest.Case{
+		Argv: []string{ktest.Tracee(t, "cancel", "-fexceptions"), "300"}, Stdout: "300 cancelled, and cleaned up\nfifo: 1 cancelled, 1 cleaned up\n",
+	})
+}
