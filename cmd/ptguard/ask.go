@@ -40,7 +40,8 @@ func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded
 			path, err = canonicalFile(path, unix.S_IFREG)
 		}
 		if err != nil {
-			return out, nil, fmt.Errorf("ask via %s: %w", record.Escape(a.Via), err)
+			// Not wrapped: it is no error about CMD, with a status of its own.
+			return out, nil, errors.New("ask via " + record.Escape(a.Via) + ": " + err.Error())
 		}
 		umask := unix.Umask(0)
 		unix.Umask(umask)
