@@ -93,6 +93,7 @@ func (r reader) policy(root ast.Node) error {
 			{"families", r.families},
 		})},
 		{"scopes", nil},
+		{"tests", r.list("cases", r.test)},
 		{"env", r.section("env", []key{
 			{"pass", r.list("variable names", r.variable(&r.s.env.pass))},
 			{"set", r.variables},

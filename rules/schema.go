@@ -63,6 +63,7 @@ var descriptions = map[string]string{
 	"ask.via":     "tty (the controlling terminal), exec:CMD or unix:PATH (one JSON line each way).",
 	"ask.timeout": "How long an answer may take, such as 60s; then it is no.",
 
+	"tests":    "The policy's own test table for ptguard test, one case a line: allow read src/main.go, deny exec git push.",
 	"env":      "The environment that the program gets. drop takes away after pass, set comes last.",
 	"env.pass": "Variables (globs) that are passed on in mode strict, besides the usual ones.",
 	"env.set":  "Variables that are set.",

@@ -28,6 +28,7 @@ type Source struct {
 	env      envSpec
 	ask      askSpec
 	noExec   bool
+	tests    []Test
 	set      settings
 
 	// replacesConnect, replacesBind: the source has a net.connect (net.bind) list, which

@@ -196,6 +196,9 @@ func (l *loop) audited(s stopped, j *judgement) {
 	r := l.requestRecord(s, kindOf(j.decision), j.object, &j.request, j.decision)
 	l.execWords(r, &j.request)
 	s.task.auditedExec = j.request.Access&decode.Exec != 0
+	if j.decision.Verdict == rules.Ask {
+		r.Verdict = "ask-deny" // nobody is asked
+	}
 	l.putAudited(r, l.asks(j))
 }
 

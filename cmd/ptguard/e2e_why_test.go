@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -121,7 +122,7 @@ func randomPolicy(b *ktest.Box, r *rand.Rand) []string {
 func TestWhyAgreesWithARun(t *testing.T) {
 	many := ktest.Tracee(t, "many")
 	r := rand.New(rand.NewPCG(20, 26))
-	refused, allowed := 0, 0
+	refused, allowed, replays := 0, 0, 0
 	for round := range 6 {
 		var acts []anAct
 		seed := r.Uint64()
@@ -184,13 +185,67 @@ func TestWhyAgreesWithARun(t *testing.T) {
 				refused++
 			}
 		}
+		// An audit under another policy, replayed under this one, tells the same.
+		b.Reset(t)
+		for i, answer := range do(b.Guarded(t, []string{"--audit", "-q", "--trace-level", "decisions"}, many)) {
+			if answer != "ok" {
+				t.Errorf("audit: %s: %s", acts[i].line, answer)
+			}
+		}
+		for i, verdict := range replayed(t, b, flags, acts) {
+			if verdict != "" {
+				replays++
+			}
+			if verdict != "" && (verdict == "allow") != (says[i] == "allow") {
+				t.Errorf("round %d: %q\n%s: why says %s, replay %s", round, flags, acts[i].line, says[i], verdict)
+			}
+		}
 		if t.Failed() {
 			return
 		}
 	}
-	if refused < 60 || allowed < 60 {
-		t.Errorf("%d refused, %d allowed: the test sees too little", refused, allowed)
+	if refused < 60 || allowed < 60 || replays < 250 {
+		t.Errorf("%d refused, %d allowed, %d replayed: the test sees too little", refused, allowed, replays)
 	}
+}
+
+// replayed gives, for each act on names of its own, the verdict that `replay` gives for the
+// box's trace under other flags: the recorded one, unless a change is printed.
+func replayed(t testing.TB, b *ktest.Box, flags []string, acts []anAct) []string {
+	t.Helper()
+	r := b.Run(t, ktest.Cmd{Argv: append([]string{ktest.Binary(t), "replay", "--json", b.Trace}, flags...)})
+	if r.Status != 0 && r.Status != 1 {
+		t.Fatalf("replay: %v", r)
+	}
+	changes := map[string]string{}
+	for dec := json.NewDecoder(strings.NewReader(r.Stdout)); dec.More(); {
+		var c struct{ Now, Was, Access, Object, Program string }
+		if err := dec.Decode(&c); err != nil {
+			t.Fatal(err)
+		}
+		changes[c.Was+" "+c.Access+" "+c.Object] = c.Now
+	}
+	out := make([]string, len(acts))
+	for _, rec := range b.Records(t) {
+		base := rec.Resolved[strings.LastIndexByte(rec.Resolved, '/')+1:]
+		number := strings.TrimPrefix(strings.TrimPrefix(base, "new"), "f")
+		i, err := strconv.Atoi(number)
+		if err != nil || i >= len(acts) || base == number || acts[i].access == "list" || rec.Verdict == "" || !strings.Contains(acts[i].line, base) {
+			continue
+		}
+		need := rec.Need
+		if len(need) == 0 {
+			need = rec.Access
+		}
+		verdict := rec.Verdict
+		if now := changes[verdict+" "+strings.Join(need, ",")+" "+rec.Resolved]; now != "" {
+			verdict = now
+		}
+		if out[i] == "" || verdict != "allow" {
+			out[i] = verdict
+		}
+	}
+	return out
 }
 
 // What `why` tells to change makes the act work; the chain names the rule with its line.

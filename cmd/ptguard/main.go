@@ -26,6 +26,9 @@ type cli struct {
 	Seals   sealsCmd   `cmd:"" help:"Show and check the organisation's seals, which no policy opens."`
 	Dump    dumpCmd    `cmd:"" help:"Show a denial trace."`
 	Why     whyCmd     `cmd:"" help:"Ask what a policy says of one act, and why."`
+	Learn   learnCmd   `cmd:"" help:"Propose a policy from what a program asks for."`
+	Replay  replayCmd  `cmd:"" help:"Ask another policy what a trace's run asked."`
+	Test    testCmd    `cmd:"" help:"Run the test table of policy files."`
 	Doctor  doctorCmd  `cmd:"" help:"Show what this machine can do, tried for real."`
 	Grants  grantsCmd  `cmd:"" help:"Show or take back the answers that were kept with always."`
 	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`

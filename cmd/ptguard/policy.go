@@ -81,10 +81,14 @@ func (f *policyFlags) words() []string {
 		{"--bind", f.Bind},
 		{"--deny-net", f.DenyNet},
 		{"--seals", f.Seals},
+		{"--ask", one(f.Ask)},
 	} {
 		for _, v := range list.values {
 			out = append(out, list.flag+"="+v)
 		}
+	}
+	if f.Fence != nil {
+		out = append(out, "--fence="+*f.Fence)
 	}
 	if f.NoExec {
 		out = append(out, "--no-exec")

@@ -58,6 +58,10 @@ func usageError(err error, args []string) error {
 		text = "check: which policy? usage: ptguard check [--work DIR] POLICY…"
 	case command == "why" && strings.HasPrefix(text, "expected \"<"):
 		text = "why: which act? usage: ptguard why [flags] ACCESS OBJECT…, such as: ptguard why read ~/.ssh/id_rsa"
+	case command == "replay" && strings.HasPrefix(text, "expected \"<"):
+		text = "replay: which trace? usage: ptguard replay TRACE --policy P"
+	case command == "test" && strings.HasPrefix(text, "expected \"<"):
+		text = "test: which policy? usage: ptguard test [--work DIR] POLICY…"
 	case command == "dump" && strings.HasPrefix(text, "expected \"<"):
 		text = "dump: which trace? usage: ptguard dump [flags] FILE"
 	case command == "report" && (len(args) == 1 || strings.HasPrefix(text, "expected \"<")):

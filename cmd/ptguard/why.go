@@ -117,9 +117,9 @@ func (c *whyCmd) answer(words []string) ([]whyAnswer, error) {
 	for _, a := range acts {
 		answers, bare, err := a.ask(q)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", record.Escape(strings.Join(a.words, " ")), err)
+			return nil, fmt.Errorf("%s: %w", record.Escape(strings.Join(record.MaskArgv(a.words), " ")), err)
 		}
-		out = append(out, whyOf(q.policy, strings.Join(a.words, " "), answers, bare))
+		out = append(out, whyOf(q.policy, a.words, answers, bare))
 	}
 	return out, nil
 }
@@ -133,8 +133,8 @@ func (m *machine) home() string {
 }
 
 // whyOf words the answers of one act.
-func whyOf(p *rules.Policy, asked string, answers []tracer.Answer, bare unix.Errno) whyAnswer {
-	out := whyAnswer{Asked: maskWords(asked), Verdict: rules.Allow.String()}
+func whyOf(p *rules.Policy, words []string, answers []tracer.Answer, bare unix.Errno) whyAnswer {
+	out := whyAnswer{Asked: strings.Join(record.MaskArgv(words), " "), Verdict: rules.Allow.String()}
 	worst := rules.Allow
 	for i := range answers {
 		o, d := explainOne(p, &answers[i].Request)
@@ -455,6 +455,10 @@ func (f *policyFlags) parse(words []string) error {
 			f.Mode = value
 		case name == "--work":
 			f.Work = value
+		case name == "--ask":
+			f.Ask = value
+		case name == "--fence":
+			f.Fence = &value
 		case name == "--no-exec":
 			f.NoExec = true
 		case lists[name] != nil:
