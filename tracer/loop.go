@@ -34,6 +34,7 @@ type loop struct {
 	changes     int // walks that change names themselves, which binds and looks wait for
 	heldChanges []stopped
 	sealsMove   bool       // a sealed object may get another name in this run
+	connecting  int        // connects that we make and that wait for their servers
 	acts        int        // changes to names under way on another thread, all on served file systems
 	failed      error      // why the run ends although nothing ran
 	received    chan error // tells when the listener has come, before the program's exec

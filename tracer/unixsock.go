@@ -44,6 +44,10 @@ func (l *loop) connectPinned(s stopped, j *judgement) {
 		l.refuseWindow(s, "its directory can be exchanged meanwhile, and ptguard cannot act with this task's rights")
 		return
 	}
+	if l.connecting >= maxConnecting {
+		l.refuseWindow(s, fmt.Sprintf("%d connections already wait for their servers", maxConnecting))
+		return
+	}
 	socket, err := copyFD(s.tid, int(j.object.Dirfd))
 	if err != nil {
 		l.refuseWindow(s, fmt.Sprintf("its directory can be exchanged meanwhile, and the socket cannot be copied (pidfd_getfd: %v)", err))
@@ -55,22 +59,7 @@ func (l *loop) connectPinned(s stopped, j *judgement) {
 		s.refuse(errnoOf(err))
 		return
 	}
-	// Connecting may wait for the server: elsewhere, the task stays stopped.
-	s.task.waits = "the server that it connects to"
-	go func() {
-		err := unix.Connect(socket, &unix.SockaddrUnix{Name: pinPath(pin)})
-		unix.Close(socket)
-		unix.Close(pin)
-		l.post(func() {
-			switch {
-			case l.tasks[s.tid] != s.task || !s.inStop:
-			case err != nil:
-				s.refuse(errnoOf(err))
-			default:
-				s.answer(0)
-			}
-		})
-	}()
+	l.connectApart(s, socket, pin)
 }
 
 // startWalk holds back the tree's changes to names until the exit stop of the call that s

@@ -217,3 +217,11 @@ func TestCancelled(t *testing.T) {
 		Argv: []string{ktest.Tracee(t, "cancel", "-fexceptions"), "300"}, Stdout: "300 cancelled, and cleaned up\nfifo: 1 cancelled, 1 cleaned up\n",
 	})
 }
+
+// TestConnectWaits: a connect that waits for its server can be interrupted and killed.
+func TestConnectWaits(t *testing.T) {
+	t.Parallel()
+	ktest.Same(t, ktest.Case{
+		Argv: []string{ktest.Tracee(t, "connect")}, Stdout: "first ok\nnon-blocking EAGAIN\nalarmed EINTR\n",
+	})
+}
