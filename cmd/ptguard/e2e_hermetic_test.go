@@ -253,6 +253,7 @@ func TestHardened(t *testing.T) {
 		b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
 			b.Write(t, "work/page.html", "<!doctype html><p id=p>no</p><script>document.getElementById('p').textContent = 'scripts ' + (40 + 2)</script>")
 		})
+		b.Env = []string{"TMPDIR=/tmp"} // it makes a socket there, whose path must be short
 		argv := []string{
 			"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
 			"--disable-sync", "--user-data-dir=" + b.Tmp + "/profile", "--dump-dom", "file://" + b.Work + "/page.html",
