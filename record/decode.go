@@ -127,6 +127,8 @@ func (d *decoder) field(key []byte, r *Record) bool {
 		return d.word(&r.Hint)
 	case "fix":
 		return d.word(&r.Fix)
+	case "agent":
+		return d.word(&r.Agent)
 	case "audit":
 		return d.truth(&r.Audit)
 	case "count":

@@ -62,6 +62,7 @@ func AppendLine(dst []byte, r *Record) []byte {
 	dst = appendText(dst, `,"reason":`, r.Reason)
 	dst = appendText(dst, `,"hint":`, r.Hint)
 	dst = appendText(dst, `,"fix":`, r.Fix)
+	dst = appendText(dst, `,"agent":`, r.Agent)
 	if r.Audit {
 		dst = append(dst, `,"audit":true`...)
 	}

@@ -84,6 +84,8 @@ type Record struct {
 	Reason  string `json:"reason,omitempty"`
 	Hint    string `json:"hint,omitempty"`
 	Fix     string `json:"fix,omitempty"`
+	// Agent says to a program that reads refusals by itself what to make of one, see Advise.
+	Agent string `json:"agent,omitempty"`
 
 	// Audit marks what would have been refused: nothing was (`run --audit`).
 	Audit bool `json:"audit,omitempty"`
@@ -105,11 +107,15 @@ type Start struct {
 	Version      string   `json:"version"`
 	PolicyDigest string   `json:"policy_digest"`
 	SealDigests  []string `json:"seal_digests,omitempty"`
-	Tier         string   `json:"tier"`
-	Kernel       string   `json:"kernel"`
-	Command      []string `json:"command"`
-	Work         string   `json:"work"`
-	Mode         string   `json:"mode"`
+	// Scopes are the scopes of the run with the digest of each policy; Scope is the one that
+	// the program was started in.
+	Scopes  []string `json:"scopes,omitempty"`
+	Scope   string   `json:"scope,omitempty"`
+	Tier    string   `json:"tier"`
+	Kernel  string   `json:"kernel"`
+	Command []string `json:"command"`
+	Work    string   `json:"work"`
+	Mode    string   `json:"mode"`
 	// Cwd and Flags, the policy's part of the command line, are what the policy is made of.
 	Cwd    string   `json:"cwd,omitempty"`
 	Flags  []string `json:"flags,omitempty"`

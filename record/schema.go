@@ -115,7 +115,7 @@ var fieldWords = map[string]string{
 	"addr": "IP address, path of a unix socket, or @NAME.", "port": "Port.", "family": "Address family.",
 	"verdict": "The answer.", "errno": "What a refused call returned.",
 	"rule": "What decided: FILE:LINE:COLUMN, or the built-in's name.", "layer": "Where that rule is from.",
-	"reason": "Why, in one sentence.", "hint": "What to do.", "fix": "The smallest flag or policy line that would allow it.",
+	"reason": "Why, in one sentence.", "hint": "What to do.", "fix": "The smallest flag or policy line that would allow it.", "agent": "What a program makes of a refusal: policy, do not retry; do this instead.",
 	"count": "How many further refusals of this kind the record stands for; absent where it tells of one.", "took_us": "Microseconds that the decision took.", "stops": "Stops that the call took.",
 	"ask": "Of a question to whoever answers (kind ask, never in a trace).", "ask.timeout_ms": "How long an answer may take, in milliseconds.", "ask.waiting": "How many calls wait for the answer.",
 	"ask.answers": "What may be answered.", "ask.once": "What once would allow.", "ask.kept": "What run or always would allow; absent where that is too broad to be kept.",
@@ -123,7 +123,7 @@ var fieldWords = map[string]string{
 	"start": "Of the first record of a run.", "end": "Of the last record of a run.",
 
 	"start.version": "ptguard's version.", "start.policy_digest": "Digest of all rules in force.", "start.seal_digests": "Digests of the seal files.", "start.tier": "The protection that is active.",
-	"start.kernel": "Kernel release.", "start.command": "The command line, secrets masked.", "start.work": "The work folder.", "start.mode": "strict, permissive or open.", "start.lifted": "Preset denies that a file or flag lifted.",
+	"start.kernel": "Kernel release.", "start.command": "The command line, secrets masked.", "start.work": "The work folder.", "start.scopes": "The scopes, each with the digest of its policy.", "start.scope": "The scope that the program was started in.", "start.mode": "strict, permissive or open.", "start.lifted": "Preset denies that a file or flag lifted.",
 	"end.status": "Exit status of the program.", "end.signal": "The signal it died of.", "end.stops": "Stops.", "end.decisions": "Decisions.", "end.denials": "Refusals, folded ones included.",
 	"end.by_event": "Refusals by event, or system call where there is none.", "end.folded": "Refusals that went into a count.", "end.lost": "Records that could not be written.",
 	"end.wall_ms": "Duration in milliseconds.", "end.tree_cpu_ms": "CPU time of the program and its children.", "end.own_cpu_ms": "CPU time of ptguard.",

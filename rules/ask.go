@@ -174,7 +174,7 @@ func (c *compiler) settleAsk(sources []*Source) error {
 
 // unlistedRule is what answers where nothing has decided: the fence, or the mode.
 func (p *Policy) unlistedRule() *Rule {
-	if p.fence != nil {
+	if p.fence != nil && p.scope != ScopeUser { // step 4 of the order is before any question
 		return p.fence
 	}
 	return p.modeRule
@@ -183,7 +183,7 @@ func (p *Policy) unlistedRule() *Rule {
 // asked turns the refusal of the last step into a question, where questions are on.
 // Devices are only for rules that name them, and a closed list of programs is closed.
 func (p *Policy) asked(r *Request, d Decision) Decision {
-	if p.ask.On && !r.Silent && d.Rule == p.unlistedRule() && !r.File.isDevice() {
+	if p.ask.On && !r.Silent && p.scope != ScopeUser && d.Rule == p.unlistedRule() && !r.File.isDevice() {
 		d.Verdict = Ask
 	}
 	return d

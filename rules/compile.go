@@ -51,6 +51,11 @@ type Policy struct {
 	memfd  *Rule
 	// argv: some exec rule reads arguments.
 	argv bool
+	// scope is the scope that it is of, "" for none; outer is what else has to allow, for a
+	// task that narrowed itself; enter are the entries of programs that enter scopes.
+	scope string
+	outer *Policy
+	enter map[place][]*entry
 	// modeRule answers what nothing else did; fence does in its place where there is one.
 	modeRule *Rule
 	fence    *Rule
@@ -103,12 +108,17 @@ type Warning struct {
 // Compile binds sources, in layer order (see Layers), to a machine. Errors about a rule
 // are *PosError.
 func Compile(sources []*Source, m Machine) (*Policy, error) {
+	return compileFor(sources, m, scopeOf{})
+}
+
+func compileFor(sources []*Source, m Machine, scope scopeOf) (*Policy, error) {
 	c := compiler{p: &Policy{
 		mode:           ModePermissive,
 		machine:        m,
 		inodes:         map[Inode][]*entry{},
 		protectedInode: map[Inode]*entry{},
-	}, m: &m, roots: map[string]bool{}}
+	}, m: &m, roots: map[string]bool{}, scope: scope}
+	c.p.scope = scope.name
 	c.p.machine = m
 	for _, h := range m.homes(false) {
 		c.p.homes = append(c.p.homes, h)
@@ -135,7 +145,7 @@ func Compile(sources []*Source, m Machine) (*Policy, error) {
 	for _, s := range sources {
 		for i := range s.specs {
 			sp := &s.specs[i]
-			if replaced(s, sp.kind) {
+			if replaced(s, sp.kind) || c.skips(s, sp) {
 				continue
 			}
 			if err := c.spec(s, sp); err != nil {
@@ -149,6 +159,7 @@ func Compile(sources []*Source, m Machine) (*Policy, error) {
 		c.env(s)
 	}
 	c.builtins()
+	c.enterBuiltins()
 	c.protect()
 	c.lift()
 	for _, e := range c.p.entries {
@@ -164,6 +175,7 @@ func Compile(sources []*Source, m Machine) (*Policy, error) {
 type compiler struct {
 	p                     *Policy
 	m                     *Machine
+	scope                 scopeOf
 	tmp                   []string
 	runtime               []string
 	roots                 map[string]bool // of p.writable
@@ -199,7 +211,13 @@ func (c *compiler) settle(sources []*Source) error {
 	if err := c.settleAsk(sources); err != nil {
 		return err
 	}
+	if err := c.settleScope(); err != nil {
+		return err
+	}
 	c.p.modeRule = &Rule{Pos: "mode " + c.p.mode, Layer: LayerMode, Verb: "mode", Text: "mode: " + c.p.mode}
+	if c.scope.name == ScopeUser && c.p.mode != ModeOpen {
+		c.p.modeRule = c.scopeRule()
+	}
 	if c.p.mode != ModeOpen {
 		return nil
 	}
@@ -609,6 +627,10 @@ func (c *compiler) builtin(name, text, reason string, access decode.Access) *Rul
 // builtins adds the built-in roots of POLICY.md section 4 that have a path; those that
 // go by what an object is are in Policy.intrinsic.
 func (c *compiler) builtins() {
+	if c.scope.name == ScopeUser {
+		c.userBuiltins()
+		return
+	}
 	exec := decode.Access(0)
 	if c.p.mode == ModeStrict && c.p.closed == nil {
 		exec = decode.Exec
@@ -666,12 +688,7 @@ func (c *compiler) builtins() {
 		c.p.unmasked = append(append(c.p.unmasked, c.tmp...), append(c.m.ProgramChain, c.m.Program, "/dev", "/proc", "/sys")...)
 		c.p.unmasked = slices.DeleteFunc(c.p.unmasked, func(dir string) bool { return !path.IsAbs(dir) || dir == "/" || contains(dir, c.m.Work) })
 	}
-	cmd := c.builtin("command", c.m.Program, "the command given to ptguard, its links, interpreters and loader", readBundle|decode.Exec)
-	for _, p := range append([]string{c.m.Program}, c.m.ProgramChain...) {
-		if path.IsAbs(p) {
-			c.attach(entry{rule: cmd, role: roleBaseAllow, access: readBundle | decode.Exec, shape: shapeExact}, bound{spelled: p, anchor: "/"})
-		}
-	}
+	c.commandBuiltin()
 	if c.p.mode == ModePermissive {
 		names := c.builtin("@names", "@names", "libc asks there for users, groups and hosts", decode.Connect)
 		for _, text := range nameSockets {
@@ -681,6 +698,16 @@ func (c *compiler) builtins() {
 		}
 		log := c.builtin("/dev/log", "unix /dev/log", "syslog", decode.Connect)
 		c.attachSocket(log, roleBaseAllow, decode.Connect, bound{spelled: "/dev/log", anchor: "/"})
+	}
+}
+
+// commandBuiltin lets CMD, and what it needs to start, be read and executed.
+func (c *compiler) commandBuiltin() {
+	cmd := c.builtin("command", c.m.Program, "the command given to ptguard, its links, interpreters and loader", readBundle|decode.Exec)
+	for _, p := range append([]string{c.m.Program}, c.m.ProgramChain...) {
+		if path.IsAbs(p) {
+			c.attach(entry{rule: cmd, role: roleBaseAllow, access: readBundle | decode.Exec, shape: shapeExact}, bound{spelled: p, anchor: "/"})
+		}
 	}
 }
 

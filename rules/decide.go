@@ -25,9 +25,25 @@ const (
 // Decide answers one request. It is the one place where anything is allowed or refused:
 // enforcement, `why`, `replay`, `check` and tests call it. The steps are those of
 // POLICY.md section 3. Allowing costs no allocation.
-func (p *Policy) Decide(r *Request) Decision { return p.decide(r, nil) }
+func (p *Policy) Decide(r *Request) Decision {
+	d := p.decide(r, nil)
+	if p.outer == nil {
+		return d
+	}
+	d.by = p
+	if d.Verdict < Hide {
+		if o := p.outer.Decide(r); o.Verdict > d.Verdict {
+			if o.by == nil {
+				o.by = p.outer
+			}
+			return o
+		}
+	}
+	return d
+}
 
-// decide is Decide; c, if it is not nil, is told of every rule that was looked at.
+// decide is Decide for one policy; c, if it is not nil, is told of every rule that was
+// looked at.
 func (p *Policy) decide(r *Request, c *chain) Decision {
 	// 1. Guards.
 	if rule := p.guard(r); rule != nil {
@@ -53,7 +69,7 @@ func (p *Policy) decide(r *Request, c *chain) Decision {
 		c.note(stepOpen, p.modeRule, Grants, r.Access)
 		return Decision{Verdict: Allow, Rule: p.modeRule, Access: r.Access}
 	}
-	// 4. Scopes: a later issue.
+	// 4. Scopes: that of user is a policy of its own, in which nothing else allows.
 
 	if r.Access&(decode.Connect|decode.Bind) != 0 && !r.pathSocket() {
 		return p.decideAddr(r, c)
@@ -192,6 +208,9 @@ func looksLikeProgram(f *File) bool {
 func (q *question) granted(e *entry, atRoot bool) decode.Access {
 	bits := e.access & q.want
 	f := &q.r.File
+	if e.follows && q.r.Program {
+		bits &^= decode.Exec
+	}
 	if f.isDevice() && !e.namesDevice() {
 		// Devices only by a rule that names them.
 		bits &= decode.Look
@@ -329,7 +348,7 @@ func (p *Policy) decideFile(r *Request, c *chain) Decision {
 	}
 
 	// 9. Grants given while running.
-	for _, g := range [...]*Answers{r.Grants, r.Once} {
+	for _, g := range p.answersFor(r) {
 		if got, rule := g.give(r, missing); got != 0 {
 			c.note(stepGrants, rule, Grants, got)
 			missing &^= got
@@ -359,7 +378,7 @@ func (p *Policy) decideFile(r *Request, c *chain) Decision {
 // unlistedFile is the answer for what nothing granted.
 func (p *Policy) unlistedFile(q *question, missing decode.Access) Decision {
 	rule := p.unlistedRule()
-	if missing&decode.Exec != 0 && p.closed != nil {
+	if missing&decode.Exec != 0 && p.closed != nil && p.scope != ScopeUser {
 		rule = p.closed
 	}
 	if p.unlisted == Hide && !p.shows(q) {
@@ -568,7 +587,7 @@ func (p *Policy) decideAddr(r *Request, c *chain) Decision {
 		return allow(ruleAddress)
 	}
 	// 9. Answers.
-	for _, g := range [...]*Answers{r.Grants, r.Once} {
+	for _, g := range p.answersFor(r) {
 		if got, rule := g.give(r, need); got == need {
 			c.note(stepGrants, rule, Grants, need)
 			return allow(rule)

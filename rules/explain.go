@@ -15,6 +15,9 @@ import (
 
 // Explain puts a decision into words: why, what to do, and what to paste.
 func (p *Policy) Explain(r *Request, d Decision) Explanation {
+	if d.by != nil {
+		p = d.by
+	}
 	if d.Rule == nil {
 		d.Rule = guardEmpty
 	}

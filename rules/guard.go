@@ -19,6 +19,10 @@ var (
 		Pos: "guard proc-guard", Layer: LayerGuard, Verb: "guard", Text: "/proc/<ptguard>",
 		Reason: "of ptguard itself only stat, status, cmdline and comm are open",
 	}
+	guardScoped = &Rule{
+		Pos: "scope reach", Layer: LayerScope, Verb: "scope", Text: "/proc/<scoped>", fix: "-",
+		Reason: "a process in a scope of its own is out of its caller's reach", Hint: "ask the program itself, or signal it from the terminal",
+	}
 	guardKnob = &Rule{
 		Pos: "guard kernel-knob", Layer: LayerGuard, Verb: "guard", Text: "/proc/sys /sys",
 		Reason: "kernel settings cannot be changed from inside",
@@ -59,6 +63,9 @@ func (p *Policy) guard(r *Request) *Rule {
 		if r.Access == decode.Reach && f.Owner == OwnerTree {
 			return nil
 		}
+		if r.Access == decode.Reach && f.Owner == OwnerScoped {
+			return guardScoped
+		}
 		return guardReach
 	case r.Access == decode.Copy: // of a descriptor that the tree holds
 		return nil
@@ -97,14 +104,19 @@ func guardProc(r *Request) *Rule {
 		return guardOutsider
 	case OwnerGuard:
 		return guardSelf
+	case OwnerScoped:
+		return guardScoped
 	}
 	name, _ := "", false
 	switch f.Owner {
 	case OwnerTree:
 		return nil
-	case OwnerOutsider:
+	case OwnerOutsider, OwnerScoped:
 		if name, _ = procName(f.Path); r.Access&^readBundle == 0 && (worldReadable[name] || r.Access == decode.Look && name != "?") {
 			return nil
+		}
+		if f.Owner == OwnerScoped {
+			return guardScoped
 		}
 		return guardOutsider
 	case OwnerGuard:

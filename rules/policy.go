@@ -62,6 +62,13 @@ type Needs struct {
 
 // Needs gives what the policy can refuse.
 func (p *Policy) Needs() Needs {
+	if p.outer != nil {
+		return p.needs().or(p.outer.Needs())
+	}
+	return p.needs()
+}
+
+func (p *Policy) needs() Needs {
 	n := Needs{GuardReads: true, Families: p.families, Hardened: p.hardened, Forks: p.limits.Processes > 0}
 	letters := p.machine.Seals.Letters()
 	n.Copies, n.Seals = letters&seals.C != 0, letters != 0

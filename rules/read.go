@@ -75,24 +75,10 @@ func (r reader) policy(root ast.Node) error {
 			})
 		}},
 		{"unlisted", r.word(&r.s.unlisted, "unlisted", "deny", "hide")},
-		{"files", r.section("files", []key{
-			{"read", r.files(specRead)},
-			{"write", r.files(specWrite)},
-			{"deny", r.files(specDeny)},
-			{"hide", r.files(specHide)},
-			{"masks", r.masks()},
-		})},
-		{"exec", r.section("exec", []key{
-			{"allow", r.list("programs", r.program(specExecAllow))},
-			{"deny", r.list("programs", r.program(specExecDeny))},
-		})},
-		{"net", r.section("net", []key{
-			{"connect", r.net(specConnect)},
-			{"bind", r.net(specBind)},
-			{"deny", r.net(specNetDeny)},
-			{"families", r.families},
-		})},
-		{"scopes", nil},
+		{"files", r.filesSection()},
+		{"exec", r.execSection()},
+		{"net", r.netSection(r.families)},
+		{"scopes", r.scopes},
 		{"tests", r.list("cases", r.test)},
 		{"env", r.section("env", []key{
 			{"pass", r.list("variable names", r.variable(&r.s.env.pass))},
@@ -113,6 +99,32 @@ func (r reader) policy(root ast.Node) error {
 		return r.s.fail(nodePlace(root), &wordError{Msg: "the format version is missing", Suggestion: "begin the policy with the line: ptguard: 1"})
 	}
 	return nil
+}
+
+func (r reader) filesSection() func(ast.Node) error {
+	return r.section("files", []key{
+		{"read", r.files(specRead)},
+		{"write", r.files(specWrite)},
+		{"deny", r.files(specDeny)},
+		{"hide", r.files(specHide)},
+		{"masks", r.masks()},
+	})
+}
+
+func (r reader) execSection() func(ast.Node) error {
+	return r.section("exec", []key{
+		{"allow", r.list("programs", r.program(specExecAllow))},
+		{"deny", r.list("programs", r.program(specExecDeny))},
+	})
+}
+
+func (r reader) netSection(families func(ast.Node) error) func(ast.Node) error {
+	return r.section("net", []key{
+		{"connect", r.net(specConnect)},
+		{"bind", r.net(specBind)},
+		{"deny", r.net(specNetDeny)},
+		{"families", families},
+	})
 }
 
 func (r reader) word(into *stated, what string, known ...string) func(ast.Node) error {

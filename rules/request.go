@@ -85,6 +85,7 @@ const (
 	OwnerTree                  // a process of the guarded tree
 	OwnerOutsider              // any other process
 	OwnerGuard                 // ptguard itself
+	OwnerScoped                // a process of the tree in a scope that the caller cannot reach into
 )
 
 // File is a resolved file system object, as internal/resolve found it.
@@ -183,6 +184,8 @@ type Decision struct {
 	Fresh bool
 	// Access is the part of Request.Access that Rule decided (for a refusal, what is missing).
 	Access decode.Access
+	// by is the policy that decided, where a task is in several.
+	by *Policy
 }
 
 // Refused tells whether the call must not take effect.

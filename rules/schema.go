@@ -62,6 +62,7 @@ var descriptions = map[string]string{
 	"ask.fence":   "The one folder that is free, \"\" for none; makes the mode strict and takes @work and @tmp away.",
 	"ask.via":     "tty (the controlling terminal), exec:CMD or unix:PATH (one JSON line each way).",
 	"ask.timeout": "How long an answer may take, such as 60s; then it is no.",
+	"scopes":      "Rules that hold for some tasks only, by the name of the scope: on top of all others, or, for user, alone.",
 
 	"tests":    "The policy's own test table for ptguard test, one case a line: allow read src/main.go, deny exec git push.",
 	"env":      "The environment that the program gets. drop takes away after pass, set comes last.",
@@ -72,6 +73,7 @@ var descriptions = map[string]string{
 
 // keyDescriptions are those of the keys of a single rule, wherever it stands.
 var keyDescriptions = map[string]string{
+	"enter":   "Programs whose execution enters the scope. They must not be writable for the run.",
 	"path":    "The path, or several: each itself and all beneath.",
 	"file":    "The path, or several: each that one object, not what is beneath it.",
 	"access":  "The accesses that are refused; without it all but look.",

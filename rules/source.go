@@ -30,6 +30,8 @@ type Source struct {
 	noExec   bool
 	tests    []Test
 	set      settings
+	// scopeSpecs are the sections of scopes.
+	scopeSpecs []scopeSpec
 
 	// replacesConnect, replacesBind: the source has a net.connect (net.bind) list, which
 	// replaces the preset's unless it holds @preset.

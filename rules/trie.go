@@ -53,6 +53,8 @@ type entry struct {
 	names bool
 	// own: beneath the root it grants only what the tree itself made, or makes.
 	own bool
+	// follows: it grants Exec to what follows from a program, not to programs.
+	follows bool
 	// program: an exec.deny; it takes Map only from what looks like a program.
 	program bool
 	// apiOnly: a built-in root that a fence has taken from all scopes but api.

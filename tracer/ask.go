@@ -78,7 +78,7 @@ func (l *loop) raise(s stopped, j *judgement) string {
 		return "nobody can be asked"
 	}
 	a := &l.asking
-	q := &question{rules: l.cfg.Policy.Question(&j.request, j.decision), request: j.request}
+	q := &question{rules: l.policyOf(s.task).Question(&j.request, j.decision), request: j.request}
 	r := l.requestRecord(s, record.KindAsk, j.object, &j.request, j.decision)
 	q.key = strings.Join([]string{r.Exe, r.Scope, q.rules.Verb, q.rules.Object}, "\x00")
 	if why, ok := s.wait.no[q.key]; ok {
@@ -342,7 +342,11 @@ func (l *loop) settleQueue() {
 	for _, q := range a.queue {
 		r := q.request
 		r.Grants = &a.grants
-		if l.cfg.Policy.Decide(&r).Verdict == rules.Ask {
+		policy := l.cfg.Policy
+		if len(q.waiting) > 0 {
+			policy = l.policyOf(q.waiting[0].task)
+		}
+		if policy.Decide(&r).Verdict == rules.Ask {
 			left = append(left, q)
 			continue
 		}

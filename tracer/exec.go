@@ -70,6 +70,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 		s.resume(0)
 		return
 	}
+	l.actor = s.task
 	var r resolve.Object
 	task := resolve.Task{TGID: s.proc.pid, TID: s.tid}
 	started := l.started
@@ -92,7 +93,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	}
 	defer r.Close()
 	if exe := (fileID{r.Stat.Dev, r.Stat.Ino}); slices.Contains(images, exe) {
-		if !l.refusedAsRun(s, exe, argv, again) {
+		if !l.refusedAsRun(s, exe, argv, again) && l.enterScope(s, &r) {
 			l.recordExec(s)
 			s.resume(0)
 		}
@@ -101,7 +102,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	request := rules.Request{Access: decode.Exec, Program: true, First: !l.started}
 	l.file(&r, &request.File)
 	request.File.Held = 0 // the magic link is ours, not the program's
-	if l.cfg.Policy.Needs().Argv {
+	if l.policyOf(s.task).Needs().Argv {
 		_, _, _, request.Argv = identity(s.tid, s.proc.pid)
 	}
 	if d := l.decide(s, &request); d.Refused() && !l.auditedImage(s, &request, d) {
@@ -109,6 +110,9 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 		return
 	}
 	if l.refusedAsRun(s, fileID{r.Stat.Dev, r.Stat.Ino}, argv, again) { // by a link that rules speak of, or a script
+		return
+	}
+	if !l.enterScope(s, &r) {
 		return
 	}
 	l.recordExec(s)
@@ -122,7 +126,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 // image stays one that may run. decided are the arguments that the entry was decided on.
 // True: the process is being killed, or looked at again.
 func (l *loop) refusedAsRun(s stopped, exe fileID, decided []string, again func(stopped)) bool {
-	needs := l.cfg.Policy.Needs()
+	needs := l.policyOf(s.task).Needs()
 	if !needs.Exec {
 		return false
 	}

@@ -99,6 +99,9 @@ func (f *facts) isZombie(pid int) bool {
 // owner says whose process a pid or thread id is.
 func (l *loop) owner(pid int) rules.Owner {
 	if l.tasks[pid] != nil {
+		if !l.reaches(l.actor, pid) {
+			return rules.OwnerScoped
+		}
 		return rules.OwnerTree
 	}
 	if pid == os.Getpid() {

@@ -29,6 +29,7 @@ type judgement struct {
 // arch of the registers, never on the event message, which a filter of the tracee's own
 // can forge (techniques K3).
 func (l *loop) seccompStop(s stopped) {
+	l.actor = s.task
 	var info syscallInfo
 	if err := getSyscallInfo(s.tid, &info); err != nil {
 		s.lost(err, "read the call of")
@@ -178,9 +179,12 @@ func (l *loop) dumpable(s stopped, args *[6]uint64) {
 // decide each, and refuse at the first refusal.
 func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 	l.stats.Decisions++
-	err := decode.Decode(&l.call, row, *args, memory{s.tid}, l.cfg.Policy.Needs().Argv)
+	err := decode.Decode(&l.call, row, *args, memory{s.tid}, l.policyOf(s.task).Needs().Argv)
 	if err != nil {
 		l.undecodable(s, row, err)
+		return
+	}
+	if l.cfg.Scopes != nil && l.scopeCall(s) {
 		return
 	}
 	defer l.forget()
@@ -218,6 +222,10 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 			}
 		}
 		l.refused(s, j, j.decision)
+		return
+	}
+	if bar := l.barredFrom(s); bar != nil {
+		l.refuseConst(s, row.Name, l.call.Event, bar)
 		return
 	}
 	l.allowed(s)
@@ -290,9 +298,13 @@ func (l *loop) forget() {
 // are costly to find out and can only speak for the call.
 func (l *loop) decide(s stopped, r *rules.Request) rules.Decision {
 	l.granted(s, r)
-	d := l.cfg.Policy.Decide(r)
+	if s.task != nil && s.scope != nil {
+		r.Scope = s.scope.name
+	}
+	p := l.policyOf(s.task)
+	d := p.Decide(r)
 	if d.Refused() && l.facts.complete(l, s, r) {
-		d = l.cfg.Policy.Decide(r)
+		d = p.Decide(r)
 	}
 	if l.cfg.Audit {
 		return unasked(d) // nothing is refused, so nobody is asked

@@ -108,6 +108,7 @@ func (l *loop) seen(s stopped, g *listing, name string, kind byte, ino uint64) b
 	if name == "." || name == ".." {
 		return true
 	}
+	l.actor = s.task
 	r := rules.Request{Access: decode.Look, Silent: true, File: rules.File{
 		Path: g.dir + "/" + name, Exists: true, Inode: rules.Inode{Dev: g.dev, Ino: ino}, Mode: uint32(kind) << 12, // DTTOIF
 	}}
@@ -120,18 +121,19 @@ func (l *loop) seen(s stopped, g *listing, name string, kind byte, ino uint64) b
 			r.File.Owner = l.owner(pid)
 		}
 	}
-	d := l.cfg.Policy.Decide(&r)
+	p := l.policyOf(s.task)
+	d := p.Decide(&r)
 	if d.Refused() && (kind == unix.DT_CHR || kind == unix.DT_BLK) {
 		// Devices go by their number, which a listing does not tell.
 		var st unix.Stat_t
 		if unix.Lstat(r.File.Path, &st) == nil && st.Ino == ino {
 			r.File.Mode, r.File.Rdev = st.Mode, st.Rdev
-			d = l.cfg.Policy.Decide(&r)
+			d = p.Decide(&r)
 		}
 	}
 	if d.Refused() && l.facts.isMade(r.File.Path) {
 		r.File.Made = true
-		d = l.cfg.Policy.Decide(&r)
+		d = p.Decide(&r)
 	}
 	return !l.bars(d)
 }

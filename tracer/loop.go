@@ -33,6 +33,9 @@ type loop struct {
 	walks       int
 	changes     int // walks that change names themselves, which binds and looks wait for
 	heldChanges []stopped
+	scopes      map[scopeKey]*scope
+	actor       *task      // whose call or exec is at hand
+	cleanPath   *string    // see safePath
 	sealsMove   bool       // a sealed object may get another name in this run
 	connecting  int        // connects that we make and that wait for their servers
 	acts        int        // changes to names under way on another thread, all on served file systems
@@ -112,6 +115,10 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 	t := l.tasks[tid]
 	if t == nil {
 		t = l.adopt(tid)
+		if l.cfg.Scopes != nil && !l.dying.Load() {
+			l.holdOrphan(t, status)
+			return
+		}
 	}
 	if l.frost.on && !l.dying.Load() {
 		l.keepStop(tid, status)
@@ -191,9 +198,12 @@ func (l *loop) born(s stopped) {
 		if flags, err := cloneFlags(s.tid); err == nil {
 			l.adopted(s, t, flags)
 		}
+		if t.orphan != nil {
+			defer l.takeIn(t, s.scope)
+		}
 	}
 	if err == nil && l.tasks[tid] == nil {
-		t := &task{tid: tid, slot: -1, proc: &process{pid: tid, core: s.proc.core, undumpable: s.proc.undumpable, fenced: s.proc.fenced, filtered: s.proc.filtered}}
+		t := &task{tid: tid, slot: -1, scope: s.scope, proc: &process{pid: tid, core: s.proc.core, undumpable: s.proc.undumpable, fenced: s.proc.fenced, filtered: s.proc.filtered}}
 		flags, err := cloneFlags(s.tid)
 		switch {
 		case err != nil: // killed meanwhile
@@ -227,6 +237,7 @@ func (l *loop) execed(s stopped) {
 			images, argv = t.images, t.argv
 			l.withdraw(s.task) // the leader, which is gone
 			s.task.wait.once = t.wait.once
+			s.task.scope = t.scope // of the thread that executed
 			l.leave(t)
 			delete(l.tasks, old)
 		}
@@ -246,6 +257,7 @@ func (l *loop) execed(s stopped) {
 	l.listener.take(s.tid)
 	s.images, s.argv = nil, nil
 	s.proc.undumpable = false
+	l.actor = s.task
 	l.judgeImage(s, images, argv)
 	if s.tid == l.cmd {
 		l.started = true

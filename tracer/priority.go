@@ -104,7 +104,7 @@ func (l *loop) carryPriority(s stopped) {
 	caller := tuner{uids: uidsOf(s.tid), caps: c.caps}
 	var members []int
 	for tid := range l.tasks {
-		if t.has(tid) {
+		if t.has(tid) && l.reaches(s.task, tid) {
 			members = append(members, tid)
 		}
 	}

@@ -151,7 +151,7 @@ func (l *loop) deliver(s stopped) {
 		l.signalByNumber(s, l.judged[0].pid)
 		return
 	}
-	if o.Kind != decode.SignalPID || o.PID > 0 || l.scoped {
+	if o.Kind != decode.SignalPID || o.PID > 0 || l.scoped && !l.shields(s) {
 		s.resume(0)
 		return
 	}
@@ -163,7 +163,7 @@ func (l *loop) deliver(s stopped) {
 	result, reached := error(unix.ESRCH), false
 	for _, t := range l.tasks {
 		pid := t.proc.pid
-		if g, err := unix.Getpgid(pid); seen[pid] || o.PID == -1 && pid == s.proc.pid || o.PID != -1 && (err != nil || g != group) {
+		if g, err := unix.Getpgid(pid); seen[pid] || !l.reaches(s.task, pid) || o.PID == -1 && pid == s.proc.pid || o.PID != -1 && (err != nil || g != group) {
 			continue
 		}
 		seen[pid] = true

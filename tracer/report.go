@@ -109,7 +109,7 @@ func (l *loop) requestRecord(s stopped, kind record.Kind, o *decode.Object, q *r
 		r.Errno = unix.ErrnoName(d.Errno)
 	}
 	q.Comm = r.Comm
-	e := l.cfg.Policy.Explain(q, d)
+	e := l.policyOf(s.task).Explain(q, d)
 	r.Rule, r.Layer, r.Reason, r.Hint, r.Fix = e.Rule, e.Layer, e.Reason, e.Hint, e.Fix
 	return r
 }
@@ -119,7 +119,7 @@ func (l *loop) newRecord(s stopped, kind record.Kind) *record.Record {
 	exe, comm, ppid, argv := identity(s.tid, s.proc.pid)
 	return &record.Record{
 		Kind: kind, PID: s.proc.pid, TID: s.tid, PPID: ppid, Exe: exe, Comm: comm,
-		Argv: argv, Scope: "none",
+		Argv: argv, Scope: s.scopeName(),
 	}
 }
 
@@ -130,6 +130,7 @@ func (l *loop) put(s stopped, r *record.Record, errno syscall.Errno, quiet bool)
 		l.cfg.Live.Refused(r)
 	}
 	s.task.waits = "the trace's reader"
+	r.Advise()
 	written := l.cfg.Sink.Put(r, func(error) {
 		l.post(func() {
 			if l.tasks[s.tid] == s.task && s.inStop {
@@ -146,6 +147,7 @@ func (l *loop) put(s stopped, r *record.Record, errno syscall.Errno, quiet bool)
 func (l *loop) killRefused(s stopped, q *rules.Request, d rules.Decision) {
 	r := l.requestRecord(s, kindOf(d), nil, q, d)
 	r.Syscall, r.Event, r.Verdict = "execve", "os.exec", "kill"
+	r.Advise()
 	l.cfg.Live.Refused(r)
 	l.cfg.Sink.Put(r, nil)
 	s.kill()
@@ -163,6 +165,7 @@ func (l *loop) killBlind(s stopped, call, event, why string) {
 	}
 	r := l.newRecord(s, record.KindDenial)
 	r.Syscall, r.Event, r.Verdict, r.Rule, r.Layer, r.Reason = call, event, "kill", "guard unresolved", "guard", why
+	r.Advise()
 	l.cfg.Live.Refused(r)
 	l.cfg.Sink.Put(r, nil)
 	s.kill()

@@ -36,8 +36,12 @@ type Config struct {
 	// Audit: what the policy refuses is recorded and carried out. The guards hold.
 	Audit bool
 
+	// Policy holds in no scope; Scopes are nil if there are none. Scope is the one that the
+	// program is started in, "" for none.
 	Policy *rules.Policy
 	Asking Asking
+	Scopes *rules.Scopes
+	Scope  string
 	Sink   *record.Sink
 	Live   *record.Live
 
@@ -106,7 +110,7 @@ func Run(cfg *Config) (result Result, err error) {
 	// A child that we were started with (a shell's, before it executed us) is not of the tree.
 	_, err = unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
 	children := !errors.Is(err, unix.ECHILD)
-	l := &loop{children: children, cfg: cfg, tasks: map[int]*task{}, tracer: unix.Gettid()}
+	l := &loop{children: children, cfg: cfg, tasks: map[int]*task{}, scopes: map[scopeKey]*scope{}, tracer: unix.Gettid()}
 	if l.facts, err = newFacts(); err != nil {
 		return result, err
 	}
@@ -126,7 +130,7 @@ func Run(cfg *Config) (result Result, err error) {
 	l.facts.files = cfg.Policy.Needs().Made
 	scoped := canScope()
 	l.scoped = scoped
-	l.policy = filterNeeds(cfg.Policy.Needs(), scoped)
+	l.policy = filterNeeds(cfg.Scopes.Needs(cfg.Policy.Needs()), scoped)
 	l.policy.Guard = !canSeal()
 	l.policy.Cores = l.policy.Rules && coresAreFiles()
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
@@ -166,7 +170,7 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 			err = fmt.Errorf("the tree was killed: %v\n%s", bug, debug.Stack())
 		}
 	}()
-	first := &task{tid: c.pid, slot: -1, proc: &process{pid: c.pid, core: l.core}}
+	first := &task{tid: c.pid, slot: -1, scope: l.startIn(l.cfg.Scope), proc: &process{pid: c.pid, core: l.core}}
 	first.enter(&space{})
 	l.tasks[c.pid] = first
 	received := make(chan error, 1)

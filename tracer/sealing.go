@@ -35,7 +35,7 @@ func (l *loop) sealFacts(r *resolve.Object, f *rules.File) {
 // file system keeps none.
 func birth(fd int) int64 {
 	var st unix.Statx_t
-	if fd < 0 || unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st) != nil || st.Mask&unix.STATX_BTIME == 0 {
+	if fd < 0 || unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_BTIME, &st) != nil || st.Mask&unix.STATX_BTIME == 0 {
 		return 0
 	}
 	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
@@ -46,9 +46,9 @@ func above(name string) []seals.Inode {
 	var out []seals.Inode
 	for name != "" && name != "/" {
 		name = path.Dir(name)
-		var st unix.Stat_t
-		if unix.Lstat(name, &st) == nil {
-			out = append(out, seals.Inode{Dev: st.Dev, Ino: st.Ino})
+		var st unix.Statx_t // of what the walk has just seen: nobody has to be asked anew
+		if unix.Statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT|unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) == nil {
+			out = append(out, seals.Inode{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino})
 		}
 	}
 	return out

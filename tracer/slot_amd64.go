@@ -140,3 +140,6 @@ func restoreCall(r *registers, asked *call, _ int64) {
 }
 
 func setResultRegister(r *registers, n int64) { r.Rax = uint64(n) }
+
+func stackPointer(r *registers) uint64        { return r.Rsp }
+func setStackPointer(r *registers, sp uint64) { r.Rsp = sp }

@@ -93,3 +93,6 @@ func restoreCall(r *registers, asked *call, res int64) {
 }
 
 func setResultRegister(r *registers, n int64) { r.Regs[0] = uint64(n) }
+
+func stackPointer(r *registers) uint64        { return r.Sp }
+func setStackPointer(r *registers, sp uint64) { r.Sp = sp }

@@ -14,6 +14,10 @@ import (
 type task struct {
 	tid  int
 	proc *process
+	// scope is what it is in, nil for none.
+	scope *scope
+	// orphan is set while it is held because its parent has not been heard of.
+	orphan *orphan
 	// inStop: the task waits for us. Only dispatch sets it, only a resume clears it.
 	inStop bool
 	// waits says what a stop of ours waits for that is not resumed at once.

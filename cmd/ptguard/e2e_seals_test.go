@@ -180,6 +180,9 @@ func TestSealsBeatEveryLayer(t *testing.T) {
 	r.WantLine(t, "denied", "sealed by platform team (R): production data")
 	r.WantLine(t, "hint", "use the staging copy")
 	d := b.Find(t, ktest.Want{Kind: record.KindSeal})
+	if want := "policy, do not retry; do this instead: use the staging copy"; d.Agent != want {
+		t.Errorf("agent %q, want %q", d.Agent, want)
+	}
 	if d.Fix != "" || d.Verdict != "deny" {
 		t.Errorf("a seal with a fix: %+v", d)
 	}

@@ -194,7 +194,7 @@ func (c *checkCmd) check(name string) error {
 	if err != nil {
 		return err
 	}
-	p, err := rules.Compile(layers, *m.facts)
+	p, _, err := rules.CompileScopes(layers, *m.facts, "")
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ var runGroups = []kong.Group{
 type runCmd struct {
 	policyFlags
 
+	Scope          string        `placeholder:"NAME" group:"policy" help:"Start CMD in this scope of the policy; none only turns scopes on (default none, and off if the policy has no scopes)."`
 	KeepFD         []int         `name:"keep-fd" placeholder:"N" group:"process" help:"Leave inherited descriptor N open (repeatable; default only 0, 1 and 2)."`
 	Timeout        time.Duration `placeholder:"D" group:"process" help:"Kill the tree after this time, such as 90s or 5m, and exit 124 (default none)."`
 	Wait           string        `enum:"all,leader" default:"all" group:"process" help:"Wait for the whole tree, or kill what remains when CMD ends: all or leader (default ${default})."`
@@ -130,6 +131,7 @@ type guarded struct {
 	live     *record.Live
 	command  []string
 	seals    []*seals.File
+	scopes   *rules.Scopes
 	warnings []string
 	flags    []string // the policy's part of the command line
 	audit    bool
@@ -176,7 +178,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		return nil, err
 	}
 	m.facts.Protected = g.protected(files)
-	if g.policy, err = c.compile(layers, m, command); err != nil {
+	if g.policy, g.scopes, err = c.compile(layers, m, command); err != nil {
 		return nil, err
 	}
 	asking, more, err := c.asking(g.policy.Asking(), m.facts.Work)
@@ -185,7 +187,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	}
 	if len(more) > 0 {
 		m.facts.Protected = append(m.facts.Protected, g.protected(more)...)
-		if g.policy, err = c.compile(layers, m, command); err != nil {
+		if g.policy, g.scopes, err = c.compile(layers, m, command); err != nil {
 			return nil, err
 		}
 	}
@@ -208,7 +210,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	g.config = tracer.Config{
 		Path: path, Argv: command, Env: env, KeepFDs: c.KeepFD, AllowSetuid: c.AllowSetuid, AllowRaces: c.AllowRaces,
 		WaitLeader: c.Wait == "leader", NewSession: c.NewSession,
-		Policy: g.policy, Asking: asking, Sink: g.sink, Live: g.live, Audit: c.Audit,
+		Policy: g.policy, Scopes: g.scopes, Scope: c.Scope, Asking: asking, Sink: g.sink, Live: g.live, Audit: c.Audit,
 		OnStart: g.started,
 	}
 	if c.StartInScratch {
@@ -239,15 +241,15 @@ func (c *runCmd) sealed(layers []*rules.Source, m *machine, protected *[]string)
 // compile binds the policy. The program is searched in the environment it will get, and
 // that depends on the policy's env rules only, which need no binding: so the program is
 // found with the caller's PATH first, and again with its own once the policy is there.
-func (c *runCmd) compile(layers []*rules.Source, m *machine, command []string) (*rules.Policy, error) {
+func (c *runCmd) compile(layers []*rules.Source, m *machine, command []string) (*rules.Policy, *rules.Scopes, error) {
 	path, err := findProgram(command[0], os.Environ())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := m.setProgram(path); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rules.Compile(layers, *m.facts)
+	return rules.CompileScopes(layers, *m.facts, c.Scope)
 }
 
 // openRecords opens the trace and the log before the program starts.
@@ -306,7 +308,7 @@ func (g *guarded) started(t tracer.Tier) {
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
 		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
 		Cwd: g.machine.facts.Cwd, Flags: g.flags, Audit: g.audit,
-		SealDigests: sealDigests(g.seals),
+		SealDigests: sealDigests(g.seals), Scopes: scopeDigests(g.scopes), Scope: g.config.Scope,
 	}
 	if a := g.policy.Asking(); a.On {
 		start.Ask = a.Via

@@ -48,7 +48,8 @@ type Shape struct {
 	want  map[string]any
 	child map[string]*Shape
 	items func(ast.Node) error
-	one   []string // exactly one of these keys is there
+	each  func(ast.Node) error // of a mapping with keys of any name
+	one   []string             // exactly one of these keys is there
 	other *Shape
 }
 
@@ -66,6 +67,15 @@ func (m describer) schema(d *Shape) (map[string]any, error) {
 			return nil, err
 		}
 		if out["items"], err = m.schema(items); err != nil {
+			return nil, err
+		}
+	}
+	if d.each != nil {
+		each, err := describe(d.name+"[]", d.each)
+		if err != nil {
+			return nil, err
+		}
+		if out["additionalProperties"], err = m.schema(each); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +122,11 @@ func (m describer) description(name string) string {
 		return text
 	}
 	if at := strings.LastIndex(name, "[]."); at >= 0 {
-		return m.keyWords[name[at+len("[]."):]]
+		rest := name[at+len("[]."):]
+		if text, known := m.keyWords[rest]; known {
+			return text
+		}
+		return m.words[rest]
 	}
 	return ""
 }
@@ -161,6 +175,12 @@ func (d *Shape) Words(known []string) error {
 // Note notes a type, and whatever else JSON Schema has for it.
 func (d *Shape) Note(want map[string]any) error {
 	d.want = want
+	return ErrDescribed
+}
+
+// Each notes a mapping from any name to what read reads.
+func (d *Shape) Each(read func(ast.Node) error) error {
+	d.want, d.each = map[string]any{"type": "object"}, read
 	return ErrDescribed
 }
 
