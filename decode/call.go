@@ -4,6 +4,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"math"
 	"strings"
 	"syscall"
 
@@ -35,7 +36,7 @@ type Object struct {
 	// Mode is the mode argument of an open, How the RESOLVE_* flags of openat2(2).
 	Mode, How uint64
 	// PID: the process argument: PID, SignalPID (0 own group, -1 all, -N a group), ThreadID,
-	// GroupID, UserID, or, for PIDFD, the descriptor.
+	// GroupID, UserID, IPCKey, IPCID, or, for PIDFD, the descriptor.
 	PID int32
 	// Opens: open(2) and kin. NoReplace: RENAME_NOREPLACE.
 	Opens, NoReplace bool
@@ -129,6 +130,10 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 	case PrioWhich:
 		return c.priority(uint32(word), int32(c.Args[i+1]), arg.Access)
 	case GroupID, UserID: // of no argument
+	case IPCKey, IPCID:
+		if arg.Kind == IPCKey || int32(word) >= 0 { // no object has a negative number
+			c.process(arg.Kind, arg.Access, int32(word))
+		}
 	case OwnerArg:
 		return c.owner(uint32(c.Args[i-1]), word, arg.Access, m)
 	case OwnerPtr:
@@ -391,6 +396,9 @@ func (c *Call) ownerAt(addr uint64, access Access, m Memory) error {
 
 // ownerPID: 0 takes the owner away.
 func (c *Call) ownerPID(pid int32, access Access) {
+	if pid == math.MinInt32 {
+		return // EINVAL of the kernel's, which does not negate it
+	}
 	if pid != 0 {
 		c.process(SignalPID, access, pid)
 	}

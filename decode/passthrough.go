@@ -34,9 +34,8 @@ var Passthrough = []struct{ Why, Names string }{
 	{"sockets without an address; connect, bind and addressed sends are rows", `
 		   accept accept4 shutdown getsockname getpeername getsockopt 
 		recvfrom recvmsg recvmmsg`},
-	{"System V and POSIX IPC: objects of the machine, without a path", `
-		shmget  shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
-		mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr`},
+	{"System V and POSIX IPC with what the task has attached or opened", `
+		shmdt mq_timedsend mq_timedreceive mq_notify mq_getsetattr`},
 	{"asynchronous I/O on descriptors the task holds", `
 		io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents`},
 	{"only look, at what has been opened or at the whole machine", `

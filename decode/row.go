@@ -41,6 +41,8 @@ const (
 	XattrName               // name of an extended attribute that is read: user.* is content, the rest describes
 	ListFD                  // descriptor of a directory whose listing is filtered
 	GroupID                 // of an Object only: a process group, 0 the own one (PrioWhich)
+	IPCKey                  // key_t of shmget(2), semget(2), msgget(2)
+	IPCID                   // number of a segment, set or queue
 	UserID                  // of an Object only: the processes of a user, 0 the own one (PrioWhich)
 )
 
@@ -114,6 +116,7 @@ const (
 	NeedProbes         // access(2): under When if an act can be refused, always with NeedLooks
 	NeedGuard          // only where mseal(2) is missing: the argument window must not be unmapped
 	NeedRules          // dropped in mode open, where only guards and seals hold
+	NeedStrict         // only in mode strict
 	NeedCores          // only where a core dump is a file that the kernel writes past every rule
 	NeedHardened       // only in the hardened profile
 	NeedForks          // only with a limit of processes
@@ -145,8 +148,27 @@ type Row struct {
 	Const *Answer
 	// Special is set where the tracer answers by itself.
 	Special Special
+	// IPC is the kind of System V object, IPCCommand the argument of its *ctl(2) command.
+	IPC        IPC
+	IPCCommand int
 	// Flags: what creat(2) and the like imply: open flags of a call without the argument.
 	Flags int
+}
+
+// IPC is a kind of System V object.
+type IPC uint8
+
+// The kinds.
+const (
+	NoIPC IPC = iota
+	SharedMemory
+	Semaphores
+	MessageQueue
+)
+
+// String names the kind as ipcs(1) does.
+func (k IPC) String() string {
+	return [...]string{"no object", "shared memory segment", "semaphore array", "message queue"}[k]
 }
 
 // Special marks the rows that the tracer answers by itself.
@@ -174,6 +196,7 @@ type Policy struct {
 	Lists   bool // some name may have to be left out of a listing
 	Guard   bool // mseal(2) is missing
 	Rules   bool // there are rules at all: not mode open
+	Strict  bool // the mode is strict
 	Cores   bool // there are rules, and core dumps go to files
 	// Hardened: the hardened profile is on. Forks: processes are counted.
 	Hardened, Forks bool
@@ -226,6 +249,8 @@ func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
 		return r.When, p.NoInet6
 	case NeedNoNetlink:
 		return r.When, p.NoNetlink
+	case NeedStrict:
+		return r.When, p.Strict
 	case NeedAlways:
 	}
 	return r.When, true

@@ -217,6 +217,24 @@ var Rows = []Row{
 	{Name: "remap_file_pages", Special: Range, Need: NeedGuard, When: nearWindow(0, 1)},
 	{Name: "shmat", Special: Range, Need: NeedGuard, When: any(both(Test{Arg: 2, Op: AnyBit, Bits: shmRemap}))},
 
+	// System V IPC and POSIX message queues: objects of the machine, under names that everybody
+	// may try. As /dev/shm they are open but in mode strict, where the tree uses those that it
+	// made. Only looking (IPC_STAT and kin) passes: /proc/sysvipc shows as much.
+	{Name: "shmget", Need: NeedStrict, IPC: SharedMemory, Args: args(ipcKey, word, word)},
+	{Name: "shmat", Need: NeedStrict, IPC: SharedMemory, Args: args(ipcID, word, word)},
+	{Name: "shmctl", Need: NeedStrict, IPC: SharedMemory, IPCCommand: 1, Args: args(ipcID, word, word), When: any(equal(1, unix.IPC_RMID), equal(1, unix.IPC_SET), equal(1, shmLock), equal(1, shmUnlock))},
+	{Name: "semget", Need: NeedStrict, IPC: Semaphores, Args: args(ipcKey, word, word)},
+	{Name: "semop", Need: NeedStrict, IPC: Semaphores, Args: args(ipcID, word, word)},
+	{Name: "semtimedop", Need: NeedStrict, IPC: Semaphores, Args: args(ipcID, word, word, word)},
+	{Name: "semctl", Need: NeedStrict, IPC: Semaphores, IPCCommand: 2, Args: args(ipcID, word, word, word), When: any(equal(2, unix.IPC_RMID), equal(2, unix.IPC_SET),
+		equal(2, semGetPID), equal(2, semGetVal), equal(2, semGetAll), equal(2, semGetNCount), equal(2, semGetZCount), equal(2, semSetVal), equal(2, semSetAll))},
+	{Name: "msgget", Need: NeedStrict, IPC: MessageQueue, Args: args(ipcKey, word)},
+	{Name: "msgsnd", Need: NeedStrict, IPC: MessageQueue, Args: args(ipcID, word, word, word)},
+	{Name: "msgrcv", Need: NeedStrict, IPC: MessageQueue, Args: args(ipcID, word, word, word, word)},
+	{Name: "msgctl", Need: NeedStrict, IPC: MessageQueue, IPCCommand: 1, Args: args(ipcID, word, word), When: any(equal(1, unix.IPC_RMID), equal(1, unix.IPC_SET))},
+	{Name: "mq_open", Need: NeedStrict, Const: refuse("message-queues", "POSIX message queues are shared with every process of the machine")},
+	{Name: "mq_unlink", Need: NeedStrict, Const: refuse("message-queues", "POSIX message queues are shared with every process of the machine")},
+
 	// What the caller is, and what files it makes are: allowed, and noted.
 	{Name: "setuid", Special: Changes},
 	{Name: "setgid", Special: Changes},
@@ -304,6 +322,15 @@ const (
 	sctpBindxRem    = 101
 	sctpConnectxOld = 107
 	sctpConnectx    = 110
+	shmLock         = 11 // linux/shm.h SHM_LOCK
+	shmUnlock       = 12 // SHM_UNLOCK
+	semGetPID       = 11 // linux/sem.h GETPID
+	semGetVal       = 12
+	semGetAll       = 13
+	semGetNCount    = 14
+	semGetZCount    = 15
+	semSetVal       = 16
+	semSetAll       = 17
 	shmRemap        = 0x4000     // asm/shmbuf.h SHM_REMAP
 	madvSoftOffline = 101        // asm-generic/mman-common.h
 	ioprioProcess   = 1          // linux/ioprio.h IOPRIO_WHO_PROCESS
@@ -374,6 +401,8 @@ var (
 	handleFlags = Arg{Kind: AtFlags, NoLink: true} // name_to_handle_at follows only with AT_SYMLINK_FOLLOW
 	signalPID   = Arg{Kind: SignalPID, Access: Reach}
 	thread      = Arg{Kind: ThreadID, Access: Reach}
+	ipcKey      = Arg{Kind: IPCKey, Access: Reach}
+	ipcID       = Arg{Kind: IPCID, Access: Reach}
 	pidfd       = Arg{Kind: PIDFD, Access: Reach}
 	prioWhich   = Arg{Kind: PrioWhich, Access: Reach}
 	ownerArg    = Arg{Kind: OwnerArg, Access: Reach}

@@ -23,6 +23,8 @@ var badFlags = map[string]struct {
 	"fchmodat2":   {3, unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH},
 	"fchownat":    {4, unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH},
 	"utimensat":   {3, unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH},
+	"pidfd_open":  {1, unix.PIDFD_NONBLOCK | unix.O_EXCL}, // PIDFD_THREAD
+	"pidfd_getfd": {2, 0}, "process_mrelease": {1, 0}, "process_vm_readv": {5, 0}, "sched_setattr": {2, 0},
 	"linkat":      {4, unix.AT_SYMLINK_FOLLOW | unix.AT_EMPTY_PATH},
 	"unlinkat":    {2, unix.AT_REMOVEDIR},
 	"renameat2":   {4, unix.RENAME_NOREPLACE | unix.RENAME_EXCHANGE | unix.RENAME_WHITEOUT},

@@ -43,6 +43,8 @@ type Needs struct {
 	Looks, Lists bool
 	// Writes: acts that change can be refused by a rule; false only in mode open.
 	Writes bool
+	// Strict: the mode is strict.
+	Strict bool
 	// Exec: an exec can be refused. ExecMap: a PROT_EXEC mapping of a file can be.
 	// Argv: some exec rule reads arguments.
 	Exec, ExecMap, Argv bool
@@ -78,7 +80,7 @@ func (p *Policy) needs() Needs {
 	}
 	n.Writes, n.Connect, n.Bind, n.DeviceReads, n.Argv = true, true, true, true, p.argv
 	strict := p.mode == ModeStrict
-	n.Reads, n.Looks = n.Reads || strict, strict
+	n.Reads, n.Looks, n.Strict = n.Reads || strict, strict, strict
 	n.Exec = n.Exec || strict || p.closed != nil || p.noExec != nil || len(p.progs) > 0
 	n.ExecMap = p.closed != nil
 	for _, e := range p.entries {

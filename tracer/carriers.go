@@ -37,6 +37,8 @@ var carry = map[string]func(*loop, stopped){
 
 	"fcntl": (*loop).carryOwner, "pidfd_getfd": (*loop).carryGetFD,
 
+	"shmget": (*loop).carryIPC, "semget": (*loop).carryIPC, "msgget": (*loop).carryIPC,
+	"shmctl": (*loop).carryIPC, "semctl": (*loop).carryIPC, "msgctl": (*loop).carryIPC,
 	"getrlimit": (*loop).carryCore, "setrlimit": (*loop).carryCore, "prlimit64": (*loop).carryCore,
 	"setpriority": (*loop).carryPriority, "ioprio_set": (*loop).carryPriority,
 	"copy_file_range": (*loop).carryCopy, "sendfile": (*loop).carryCopy, "splice": (*loop).carryCopy,

@@ -280,7 +280,7 @@ func (l *loop) carryOut(s stopped) {
 // what we could not see is not passed on.
 func blind(errno syscall.Errno) bool {
 	switch errno {
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EBADF, unix.EXDEV, unix.EEXIST, unix.EISDIR, unix.EINVAL, unix.EBUSY, unix.ENOTEMPTY, unix.EADDRINUSE, unix.ECONNREFUSED, unix.ESRCH:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EBADF, unix.EXDEV, unix.EEXIST, unix.EISDIR, unix.EINVAL, unix.EBUSY, unix.ENOTEMPTY, unix.EADDRINUSE, unix.ECONNREFUSED, unix.ESRCH, unix.EIDRM:
 		return false
 	}
 	return true
@@ -356,6 +356,8 @@ func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
 			bare, err = l.examineAddr(s, j)
 		case decode.PID, decode.ThreadID, decode.SignalPID, decode.PIDFD:
 			bare, err = l.examineProcess(s, j)
+		case decode.IPCKey, decode.IPCID:
+			bare = l.examineIPC(j)
 		case decode.GroupID, decode.UserID:
 			bare, err = l.examineMany(s, j)
 		case decode.SocketFD:

@@ -45,7 +45,8 @@ type loop struct {
 	own         *credentials
 	core        unix.Rlimit // the limit on core dumps that ptguard was started with
 	limits      rules.Limits
-	over        *Limit // the limit that ended the tree
+	over        *Limit                // the limit that ended the tree
+	ipc         map[ipcObject]madeIPC // the tree's own, in mode strict
 
 	turns    turns
 	children bool   // there are children that are not of the tree

@@ -133,6 +133,7 @@ func Run(cfg *Config) (result Result, err error) {
 	l.policy = filterNeeds(cfg.Scopes.Needs(cfg.Policy.Needs()), scoped)
 	l.policy.Guard = !canSeal()
 	l.policy.Cores = l.policy.Rules && coresAreFiles()
+	l.ipc = map[ipcObject]madeIPC{}
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
 		return result, fmt.Errorf("read the limit on core dumps: %w", err)
 	}
@@ -312,5 +313,6 @@ func filterNeeds(n rules.Needs, scoped bool) decode.Policy {
 		NoNetlink: !slices.Contains(n.Families, "netlink-route"),
 		Seals:     n.Seals,
 		Copies:    n.Copies,
+		Strict:    n.Strict,
 	}
 }

@@ -148,9 +148,13 @@ func TestAuditHookAndTrace(t *testing.T) {
 	told := readItems(t, out)
 	seen, executed := readTrace(t, b)
 
+	missing := documentedEvents(t, filepath.Join(folder, "documented.txt"))
 	threads, total := 0, 0
 	for tid, items := range told {
 		threads++
+		for _, i := range items {
+			delete(missing, i.Event)
+		}
 		total += len(items)
 		if difference := compareThread(allow, items, seen[tid]); difference != "" {
 			t.Errorf("thread %d: %s", tid, difference)
@@ -164,6 +168,9 @@ func TestAuditHookAndTrace(t *testing.T) {
 				t.Errorf("%s %s: no child executed it", i.Event, i.Path)
 			}
 		}
+	}
+	for event := range missing {
+		t.Errorf("the script raises no %s", event)
 	}
 	for key := range allow.steps {
 		if !allow.used[key] && !allow.some[key] {
@@ -180,6 +187,32 @@ func TestAuditHookAndTrace(t *testing.T) {
 		t.Errorf("only %d events in %d threads", total, threads)
 	}
 	t.Logf("%d events in %d threads and processes", total, threads)
+}
+
+// documentedEvents are those of CPython's table that the script has to raise.
+func documentedEvents(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '-':
+			if _, reason, ok := strings.Cut(line, " : "); !ok || reason == "" {
+				t.Errorf("%s: %q has no reason", path, line)
+			}
+		default:
+			out[line] = true
+		}
+	}
+	if len(out) < 60 {
+		t.Fatalf("%s has only %d events", path, len(out))
+	}
+	return out
 }
 
 // readItems reads what the hook was told, by thread.

@@ -295,3 +295,46 @@ func TestErrnoAbsent(t *testing.T) {
 		})
 	}
 }
+
+// TestErrnoNumbers: the calls that name their object by a number, with right and wrong words.
+// Where two words are wrong, which of them is told may differ, and nothing else.
+func TestErrnoNumbers(t *testing.T) {
+	t.Parallel()
+	act := ktest.Tracee(t, "errnonumbers")
+	b := ktest.NewBox(t, nil)
+	results := func(r ktest.Result) (out map[string]string, order []string) {
+		if r.Status != 0 {
+			t.Fatal(r)
+		}
+		out = map[string]string{}
+		for line := range strings.Lines(r.Stdout) {
+			i := strings.LastIndexByte(strings.TrimSuffix(line, "\n"), ' ')
+			out[line[:i]] = strings.TrimSpace(line[i:])
+			order = append(order, line[:i])
+		}
+		return out, order
+	}
+	bare, order := results(b.Bare(t, act, b.Path("work/x")))
+	if len(order) < 600 {
+		t.Fatalf("only %d lines", len(order))
+	}
+	for _, flags := range [][]string{{"--mode", "open"}, nil} {
+		b.Reset(t)
+		r := b.Guard(t, flags, act, b.Path("work/x"))
+		got, _ := results(r)
+		wrong := differences{}
+		for _, key := range order {
+			two := bare[key] != "ok" && got[key] != "ok" && (!strings.HasSuffix(key, " 0") || strings.Contains(key, " gone "))
+			// fsetxattr(2) takes AT_FDCWD for the current directory (Linux 6.13); a read of no
+			// bytes looks at no process.
+			if got[key] == bare[key] || two || strings.HasPrefix(key, "fsetxattr cwd ") || key == "fremovexattr dir 0" || key == "process_vm_readv gone 1" {
+				continue
+			}
+			wrong.add(key, bare[key], got[key])
+		}
+		wrong.report(t)
+		if lines := r.GuardLines(); len(lines) > 0 {
+			t.Errorf("%q", lines)
+		}
+	}
+}

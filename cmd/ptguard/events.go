@@ -130,6 +130,9 @@ func judgedRow(row *decode.Row) eventRow {
 	case row.Special == decode.Signal:
 		e.Notes = append(e.Notes, "a group or -1 reaches the members inside the tree only")
 	}
+	if row.IPC != decode.NoIPC {
+		e.Notes = append(e.Notes, "only what the tree made")
+	}
 	if row.Need == decode.NeedCores {
 		e.Notes = append(e.Notes, "RLIMIT_CORE is 0, and what the program set before is told")
 	}
@@ -182,6 +185,7 @@ var kindWords = map[decode.Kind]string{
 	decode.Sockaddr: "address", decode.Msghdr: "address of the message", decode.Mmsghdr: "address of each message",
 	decode.PID: "process", decode.SignalPID: "process or group", decode.ThreadID: "thread", decode.PIDFD: "pidfd",
 	decode.PrioWhich: "process, group or user", decode.OwnerArg: "owner of signals", decode.OwnerPtr: "owner of signals",
+	decode.IPCKey: "key of an IPC object", decode.IPCID: "IPC object",
 	decode.MapFD: "mapped file", decode.MapRange: "mapped file", decode.SocketFD: "socket", decode.ListFD: "directory",
 }
 
@@ -212,6 +216,8 @@ func needWords(n decode.Need) (where string, always bool) {
 		return "a rule can refuse a look", true
 	case decode.NeedRules:
 		return "the mode is not open", false
+	case decode.NeedStrict:
+		return "the mode is strict", false
 	case decode.NeedCores:
 		return "core dumps go to files and the mode is not open", false
 	case decode.NeedCopies:

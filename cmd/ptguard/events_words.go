@@ -49,6 +49,11 @@ var conditionWords = map[string]words{
 	"setrlimit/0":     {"resource", coreWords},
 	"prlimit64/1":     {"resource", coreWords},
 	"madvise/2":       {"advice", []value{{unix.MADV_DONTFORK, "MADV_DONTFORK"}, {unix.MADV_HWPOISON, "MADV_HWPOISON"}, {101, "MADV_SOFT_OFFLINE"}}},
+	"shmctl/1":        {"op", []value{{unix.IPC_RMID, "IPC_RMID"}, {unix.IPC_SET, "IPC_SET"}, {11, "SHM_LOCK"}, {12, "SHM_UNLOCK"}}},
+	"msgctl/1":        {"op", []value{{unix.IPC_RMID, "IPC_RMID"}, {unix.IPC_SET, "IPC_SET"}}},
+	"semctl/2": {"op", []value{
+		{unix.IPC_RMID, "IPC_RMID"}, {unix.IPC_SET, "IPC_SET"}, {11, "GETPID"}, {12, "GETVAL"}, {13, "GETALL"}, {14, "GETNCNT"}, {15, "GETZCNT"}, {16, "SETVAL"}, {17, "SETALL"},
+	}},
 	"ioctl/1": {"op", []value{
 		{0x40086602, "FS_IOC_SETFLAGS"},
 		{0x401c5820, "FS_IOC_FSSETXATTR"},

@@ -9,6 +9,7 @@ under the policy. The policy hides the folder "hidden" in the work folder, with 
 """
 
 import array
+import ctypes
 import errno
 import fcntl
 import glob
@@ -17,6 +18,7 @@ import json
 import mmap
 import os
 import pathlib
+import pty
 import resource
 import shutil
 import signal
@@ -34,7 +36,7 @@ out = os.open(OUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 os.set_inheritable(out, False)
 told = threading.local()  # what the script knows of a call and CPython does not say: follow
 
-FAMILIES = ("os.", "shutil.", "subprocess.", "socket.", "fcntl.", "resource.", "mmap.", "tempfile.", "glob.", "pathlib.", "signal.")
+FAMILIES = ("os.", "shutil.", "subprocess.", "socket.", "fcntl.", "resource.", "mmap.", "tempfile.", "glob.", "pathlib.", "signal.", "pty.", "ctypes.dlopen")
 F_SETOWN, FIOSETOWN, FS_IOC_SETFLAGS = 8, 0x8901, 0x40086602
 
 # Which arguments are paths: (index, index of the dir_fd or None, "follow", "entry").
@@ -360,6 +362,7 @@ def lookups():
     socket.getaddrinfo("127.0.0.1", 80, socket.AF_INET, socket.SOCK_STREAM, 0, socket.AI_NUMERICHOST)
     socket.getnameinfo(("127.0.0.1", 80), socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)
     socket.gethostbyname("127.0.0.1")
+    socket.gethostbyaddr("127.0.0.1")
     socket.gethostname()
     socket.getservbyname("ssh")
     socket.getservbyport(22)
@@ -393,6 +396,9 @@ def processes(d):
     os.close(fd)
     os.waitpid(os.posix_spawn("/bin/true", ["true"], os.environ), 0)
     os.waitpid(os.posix_spawnp("true", ["true"], os.environ), 0)
+    os.spawnv(os.P_WAIT, "/bin/true", ["true"])
+    pty.spawn(["/bin/true"])
+    ctypes.CDLL(None)
     os.system(":")
     subprocess.run(["/bin/true"], check=True)
     subprocess.run("exit 0", shell=True, check=True)
