@@ -24,6 +24,8 @@ var Rows = []Row{
 	{Name: "mmap", Special: Range, Need: NeedGuard, When: fixedNearWindow},
 	// A PROT_EXEC mapping of a denied program is the loader trick (techniques E2).
 	{Name: "mmap", Args: args(word, word, word, word, mapFD, word), Need: NeedExecMap, When: mapsCode},
+	{Name: "mprotect", Special: Range, Need: NeedGuard, When: nearWindow(0, 1)},
+	{Name: "pkey_mprotect", Special: Range, Need: NeedGuard, When: nearWindow(0, 1)},
 	{Name: "mprotect", Args: args(mapRange, word, word), Need: NeedExecMap, When: []Test{{Arg: 2, Op: AnyBit, Bits: unix.PROT_EXEC}}},
 	{Name: "pkey_mprotect", Args: args(mapRange, word, word, word), Need: NeedExecMap, When: []Test{{Arg: 2, Op: AnyBit, Bits: unix.PROT_EXEC}}},
 

@@ -90,7 +90,7 @@ func (l *loop) onCopy(s stopped, j *judgement) bool {
 		err := connectRaw(fd, raw)
 		unix.Close(fd)
 		l.post(func() {
-			if l.tasks[s.tid] == s.task && s.inStop {
+			if l.waits(s) {
 				s.performed(err)
 			}
 		})

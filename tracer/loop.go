@@ -127,7 +127,7 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 	}
 	t.inStop, t.forking, t.listening, t.waits = true, false, false, ""
 	t.stops++
-	s := stopped{t}
+	s := stopped{t, t.stops}
 	if l.dying.Load() {
 		s.kill()
 		return

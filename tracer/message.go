@@ -46,9 +46,12 @@ func (l *loop) carryAddress(s stopped) {
 	}
 	j := &l.judged[0]
 	path := j.object.Addr.Family == unix.AF_UNIX && j.object.Addr.Path != ""
+	along := false // a connect that goes along its path, while no name changes
 	if path && l.call.Row.Name == "connect" && l.swappable(j.request.File.Path+"/") {
-		l.connectPinned(s, j)
-		return
+		if l.connectPinned(s, j) {
+			return
+		}
+		along = true
 	}
 	if l.call.Row.Name == "sendto" {
 		if l.refusedElsewhere(s, j, l.call.Args[3]) {
@@ -59,7 +62,7 @@ func (l *loop) carryAddress(s stopped) {
 	}
 	// A datagram is sent along the path; a connect whose path could change is made elsewhere.
 	sends := path && l.call.Row.Name == "sendto" && l.swappable(j.request.File.Path+"/")
-	if (sends || path && j.object.Access == decode.Bind) && l.awaitChange(s) {
+	if (sends || along || path && j.object.Access == decode.Bind) && l.awaitChange(s) {
 		return
 	}
 	if !l.inWindow(s) {
@@ -87,7 +90,7 @@ func (l *loop) carryAddress(s stopped) {
 	case s.leaving == nil:
 	case sends:
 		l.startSending(s, l.call.Args[3])
-	case path && j.object.Access == decode.Bind:
+	case along, path && j.object.Access == decode.Bind:
 		l.startWalk(s)
 	}
 }
@@ -120,7 +123,7 @@ const pause = 2 * time.Millisecond
 func (l *loop) repeat(s stopped) {
 	time.AfterFunc(pause, func() {
 		l.post(func() {
-			if l.tasks[s.tid] == s.task && s.inStop {
+			if l.waits(s) {
 				s.request(unix.PTRACE_CONT, 0)
 			}
 		})

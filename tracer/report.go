@@ -133,7 +133,7 @@ func (l *loop) put(s stopped, r *record.Record, errno syscall.Errno, quiet bool)
 	r.Advise()
 	written := l.cfg.Sink.Put(r, func(error) {
 		l.post(func() {
-			if l.tasks[s.tid] == s.task && s.inStop {
+			if l.waits(s) {
 				s.refuse(errno)
 			}
 		})

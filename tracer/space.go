@@ -104,7 +104,7 @@ func (l *loop) releaseHeld(sp *space) {
 func (l *loop) lookAgain(calls []stopped) {
 	for _, s := range calls {
 		l.later(func() {
-			if l.tasks[s.tid] == s.task && s.inStop {
+			if l.waits(s) {
 				l.seccompStop(s)
 			}
 		})

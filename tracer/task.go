@@ -22,7 +22,7 @@ type task struct {
 	inStop bool
 	// waits says what a stop of ours waits for that is not resumed at once.
 	waits string
-	// stops counts its stops, seen is that of the stop which the watchdog has found it in.
+	// stops counts its stops, so that what was begun in one is not ended in another; seen is that of the stop which the watchdog has found it in.
 	stops, seen uint64
 	// images are the files that the pending execve was decided on; the exec event compares.
 	images []fileID
@@ -85,7 +85,16 @@ type fileID struct{ dev, ino uint64 }
 
 // stopped is a task in a stop of ours. It is handed on until exactly one of its resume
 // methods is called; a running task has no such type, so it cannot be resumed twice.
-type stopped struct{ *task }
+type stopped struct {
+	*task
+	stop uint64 // which of its stops
+}
+
+// waits tells whether a task whose stop was kept for later is still in it. It may have been
+// killed, or be in another stop: a sibling that executes a program takes over the leader's id.
+func (l *loop) waits(s stopped) bool {
+	return l.tasks[s.tid] == s.task && s.inStop && s.stop == s.stops
+}
 
 // resume lets the task run on, with signal sig delivered if it is not 0.
 func (s stopped) resume(sig unix.Signal) {

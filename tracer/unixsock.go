@@ -17,6 +17,8 @@ import (
 // connect: we act ourselves, on a copy of the task's descriptor, through the magic link of the
 // descriptor that pins the socket. What the peer is told of names is what it bound.
 //
+// Where we cannot do that, connect is made like bind.
+//
 // bind: the name given is kept by the kernel and shown to everybody, so the task makes the
 // call; but while it walks, no call of the tree that changes names is carried out. We are
 // the ones who carry them out, so that is a matter of waiting.
@@ -38,28 +40,28 @@ func (l *loop) swappable(path string) bool {
 	}
 }
 
-// connectPinned connects a copy of the task's socket. The answer is the kernel's.
-func (l *loop) connectPinned(s stopped, j *judgement) {
+// connectPinned connects a copy of the task's socket. The answer is the kernel's. False: we
+// cannot, as it has rights of its own or pidfd_getfd(2) is withheld; nothing has happened.
+func (l *loop) connectPinned(s stopped, j *judgement) bool {
 	if !l.sameRights(s) {
-		l.refuseWindow(s, "its directory can be exchanged meanwhile, and ptguard cannot act with this task's rights")
-		return
+		return false
 	}
 	if l.connecting >= maxConnecting {
 		l.refuseWindow(s, fmt.Sprintf("%d connections already wait for their servers", maxConnecting))
-		return
+		return true
 	}
 	socket, err := copyFD(s.tid, int(j.object.Dirfd))
 	if err != nil {
-		l.refuseWindow(s, fmt.Sprintf("its directory can be exchanged meanwhile, and the socket cannot be copied (pidfd_getfd: %v)", err))
-		return
+		return false
 	}
 	pin, err := unix.FcntlInt(uintptr(j.resolved.FD), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
 		unix.Close(socket)
 		s.refuse(errnoOf(err))
-		return
+		return true
 	}
 	l.connectApart(s, socket, pin)
+	return true
 }
 
 // startWalk holds back the tree's changes to names until the exit stop of the call that s
