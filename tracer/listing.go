@@ -13,7 +13,9 @@ import (
 )
 
 // A listing must agree with what looking says: names that may not be looked at are taken out of what
-// getdents(2) returns. That is the one call that needs a stop at its exit.
+// getdents(2) returns. We read a copy of the task's descriptor, which shares its position, so
+// nothing hidden is ever in the task's memory, where a sibling would see it. Without
+// pidfd_getfd(2) the names are taken out at the exit stop.
 
 // listing is a getdents call on its way.
 type listing struct {
@@ -25,9 +27,51 @@ type listing struct {
 	wide   bool // getdents64(2)
 }
 
-// list lets the call run to its exit stop.
+// maxListing bounds what is read at once; a listing may come in any number of parts.
+const maxListing = 1 << 16
+
+// listCopy makes the call on a copy of the descriptor.
+func (l *loop) listCopy(s stopped, fd int) {
+	defer unix.Close(fd)
+	dir := &l.judged[0].request.File
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Dev != dir.Inode.Dev || st.Ino != dir.Inode.Ino {
+		l.lookAgain([]stopped{s}) // a sibling has put another one behind the number
+		return
+	}
+	g := &listing{dir: dir.Path, dev: dir.Inode.Dev, wide: l.call.Row.Name == "getdents64"}
+	at, count := l.call.Args[1], uint64(uint32(l.call.Args[2]))
+	raw := make([]byte, min(count, maxListing))
+	for {
+		n, err := directoryEntries(l.number, fd, raw)
+		if err != nil {
+			s.refuse(errnoOf(err))
+			return
+		}
+		kept := l.visible(s, g, raw[:n])
+		if n > 0 && len(kept) == 0 {
+			continue // an empty answer would mean the end
+		}
+		if len(kept) > 0 && writeMem(s.tid, kept, at) != nil {
+			s.refuse(unix.EFAULT)
+			return
+		}
+		s.answer(int64(len(kept)))
+		return
+	}
+}
+
+// list makes the call on a copy, or lets it run to its exit stop.
 func (l *loop) list(s stopped) {
 	dir := &l.judged[0].request.File
+	fd, err := copyFD(s.tid, int(int32(l.call.Args[0])))
+	if err == nil && !plain && dir.Path != "" && !dir.Nameless {
+		l.listCopy(s, fd)
+		return
+	}
+	if err == nil {
+		unix.Close(fd)
+	}
 	if dir.Path == "" || dir.Nameless {
 		s.resume(0)
 		return

@@ -21,3 +21,15 @@ func socketCall(trap uintptr, fd int, raw []byte) error {
 	}
 	return nil
 }
+
+// directoryEntries is getdents(2) or getdents64(2), whichever the number says.
+func directoryEntries(number uint64, fd int, buf []byte) (int, error) {
+	if len(buf) == 0 {
+		return 0, unix.EINVAL
+	}
+	n, _, errno := syscall.Syscall(uintptr(number), uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
