@@ -34,7 +34,7 @@ func NewInquiry(p *rules.Policy) (*Inquiry, error) {
 	l.policy = filterNeeds(p.Needs(), false)
 	t := &task{tid: os.Getpid(), proc: &process{pid: os.Getpid()}, slot: -1}
 	l.tasks[t.tid] = t
-	return &Inquiry{l, stopped{t}}, nil
+	return &Inquiry{l, stopped{task: t}}, nil
 }
 
 // Answer is what one object of an act is answered.
