@@ -142,7 +142,7 @@ func TestAttacks(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() { // after all of them
-		if tried, not := results.counts(); contained() && tried+not > 100 && (not == 0 || tried < 3*not) {
+		if tried, not := results.counts(); contained() && !onlyRacers() && tried+not > 100 && (not == 0 || tried < 3*not) {
 			t.Errorf("%d attacks were tried in the container and %d could not be: want most of them, but not all", tried, not)
 		}
 	})
