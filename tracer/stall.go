@@ -188,7 +188,7 @@ func (l *loop) findFirst(s stopped, again func(stopped)) bool {
 		found := want()
 		<-askers
 		l.post(func() {
-			if l.tasks[s.tid] != s.task || !s.inStop || finding[s.tid] != a {
+			if !l.waits(s) || finding[s.tid] != a {
 				late := findings{pages: map[uint64]page{}, heads: map[fileID]head{}}
 				found(&late)
 				late.close()
@@ -317,7 +317,7 @@ func (l *loop) apart(s stopped, c *credentials, what string, act func() error, d
 			if l.acts--; l.acts == 0 && l.walks == 0 {
 				l.releaseChanges()
 			}
-			if l.tasks[s.tid] != s.task || !s.inStop {
+			if !l.waits(s) {
 				done(stopped{}, err)
 				return
 			}

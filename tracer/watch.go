@@ -53,7 +53,7 @@ func (l *loop) findForgotten() {
 		case t.seen != t.stops:
 			t.seen = t.stops
 		default:
-			l.killBlind(stopped{t}, "unknown", "", fmt.Sprintf("bug: its stop was not resumed within %v; please report", watchPeriod))
+			l.killBlind(stopped{t, t.stops}, "unknown", "", fmt.Sprintf("bug: its stop was not resumed within %v; please report", watchPeriod))
 		}
 	}
 }
