@@ -40,7 +40,7 @@ func (l *loop) connectApart(s stopped, socket, pin int) {
 			over = true
 			l.connecting--
 			switch {
-			case l.tasks[s.tid] != s.task || !s.inStop:
+			case !l.waits(s):
 			case err != nil:
 				s.refuse(errnoOf(err))
 			default:
