@@ -143,7 +143,9 @@ func (l *loop) forwardSignals(f *os.File) {
 			}
 		}
 		l.postNow(func() {
-			l.refuseQuestions()
+			if got.sig != unix.SIGUSR1 && got.sig != unix.SIGUSR2 {
+				l.refuseQuestions()
+			}
 			if l.ended {
 				l.killTree() // we are what is left to signal
 				return

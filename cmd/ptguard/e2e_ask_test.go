@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"os"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"ptguard/internal/ktest"
 	"ptguard/record"
 )
@@ -274,6 +276,36 @@ func TestAskNobody(t *testing.T) {
 	for _, r := range b.Records(t) {
 		if r.Kind == record.KindStart && (r.Start.Fence != b.Work || r.Start.Ask != "tty" || r.Start.Mode != "strict") {
 			t.Errorf("start %+v", r.Start)
+		}
+	}
+}
+
+// TestAskOnTheOtherSide: a program that would hold the master of the terminal could answer
+// for the person, so nothing runs.
+func TestAskOnTheOtherSide(t *testing.T) {
+	t.Parallel()
+	b := askBox(t)
+	for keep, want := range map[string]int{"3": 125, "4": 0} {
+		master, slave, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, otherSlave, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		argv := b.Guarded(t, []string{"--fence", b.Work, "--keep-fd", keep}, "true")
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = b.Work, append(os.Environ(), b.Env...)
+		cmd.ExtraFiles = []*os.File{master, other}
+		cmd.Stdin = slave
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		out, err := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != want || want == 125 && !strings.Contains(string(out), "descriptor 3 is the other side of this terminal") {
+			t.Errorf("--keep-fd %s: status %d, want %d, %v: %s", keep, got, want, err, out)
+		}
+		for _, f := range []*os.File{master, slave, other, otherSlave} {
+			_ = f.Close()
 		}
 	}
 }
