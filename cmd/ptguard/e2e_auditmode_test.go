@@ -134,3 +134,34 @@ func TestAuditFailsOnDenial(t *testing.T) {
 	r := b.Guard(t, []string{"--audit"}, "true")
 	r.WantLine(t, "AUDIT, nothing was enforced", "0 denials")
 }
+
+// A seal is recorded in an audit, too, and not enforced.
+func TestAuditRecordsSeals(t *testing.T) {
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		b.Write(t, "work/sealed", "old\n")
+		b.Write(t, "seals/a.yaml", "ptguard-seals: 1\nowner: test\nseals:\n  - { path: "+b.Work+"/sealed, letters: W, reason: \"not now\" }\n")
+	})
+	argv := []string{"sh", "-c", "echo new > sealed; cat sealed"}
+	flags := []string{"--seals", b.Path("seals")}
+	if r := b.Bare(t, argv...); r.Stdout != "new\n" {
+		t.Fatalf("bare: %v", r)
+	}
+	b.Reset(t)
+	if r := b.Guard(t, flags, argv...); r.Stdout != "old\n" {
+		t.Fatalf("in earnest: %v", r)
+	}
+	b.Reset(t)
+	r := b.Guard(t, append(flags, "--audit"), argv...)
+	if r.Stdout != "new\n" {
+		t.Errorf("audit: %v", r)
+	}
+	if !slices.ContainsFunc(b.Records(t), func(r record.Record) bool {
+		return r.Kind == record.KindSeal && r.Audit && r.Verdict == "deny" && r.Resolved == b.Work+"/sealed"
+	}) {
+		t.Errorf("no record of the seal: %v", b.Records(t))
+	}
+	// why knows of seals as well.
+	if w, r := why(t, b, flags, "write", "sealed"); r.Status != 1 || !strings.Contains(w[0].Objects[0].Reason, "not now") {
+		t.Errorf("why: %v", r)
+	}
+}

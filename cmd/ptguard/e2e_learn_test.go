@@ -64,8 +64,8 @@ var lessons = []struct {
 		// folder of many files; what nobody should be granted by a proposal.
 		name: "shell",
 		fill: func(t testing.TB, b *ktest.Box) { b.Write(t, "home/.ssh/id_rsa", "key\n") },
-		argv: shell(`echo x > ~/.toolrc.tmp; mv ~/.toolrc.tmp ~/.toolrc; mkdir ../outside/d; for i in 1 2 3 4 5; do echo $i > ../outside/d/$i; done; : > ../outside/one; echo done`),
-		want: []string{"- \"HOME/.toolrc*\"", "- OUT/d", "- OUT/one"},
+		argv: shell(`: > ~/.zz-x$$y1zzz; echo x > ~/.toolrc.tmp; mv ~/.toolrc.tmp ~/.toolrc; mkdir ../outside/d; for i in 1 2 3 4 5; do echo $i > ../outside/d/$i; done; : > ../outside/one; echo done`),
+		want: []string{"- \"HOME/.toolrc*\"", "- \"HOME/.zz-*\"", "- OUT/d", "- OUT/one"},
 	},
 	{
 		name: "strict", flags: []string{"--preset", "strict"},
@@ -175,6 +175,29 @@ func TestLearnGrantsNoSecrets(t *testing.T) {
 	b.Guard(t, append([]string{"--audit", "--trace-level", "decisions"}, flags...), "sh", "-c", script)
 	r = b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "learn", "--from", b.Trace}, Dir: b.Home})
 	check(r.Stdout, r.Stderr)
+}
+
+// A secret in a folder that is granted stays out of it.
+func TestLearnKeepsSecretsOut(t *testing.T) {
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		for _, f := range []string{"a", "b", "c", ".env", "server.pem", "cacert.pem"} {
+			b.Write(t, "outside/data/"+f, f+"\n")
+		}
+	})
+	script := "cd ../outside/data; cat a b c cacert.pem; cat .env; cat server.pem; true"
+	if r := b.Bare(t, "sh", "-c", script); r.Stdout != "a\nb\nc\ncacert.pem\n.env\nserver.pem\n" {
+		t.Fatalf("bare: %v", r)
+	}
+	policy := b.Path("policy.yaml")
+	r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "learn", "--preset", "strict", "-o", policy, "--", "sh", "-c", script}})
+	text := b.Text(t, "policy.yaml")
+	if r.Status != 0 || !strings.Contains(text, "    - "+b.Outside+"/data\n") || strings.Count(text, "not granted by ptguard learn") != 2 {
+		t.Fatalf("%v\n%s", r, text)
+	}
+	r = b.Guard(t, []string{"-p", policy}, "sh", "-c", script)
+	if r.Stdout != "a\nb\nc\ncacert.pem\n" || len(b.Denials(t)) != 2 {
+		t.Errorf("under the proposal: %v\n%s", r, text)
+	}
 }
 
 // A policy that somebody wrote keeps its comments, its order and its style: the difference

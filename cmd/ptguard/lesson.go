@@ -56,12 +56,15 @@ type lesson struct {
 	guards  uint64
 	// made are the folders that the run itself made, gone the names it took away again.
 	made, gone map[string]bool
-	execs      map[string]bool // every program and interpreter that was started
-	granted    []addition
+	// fresh are the names that the run made; secrets those that were there before and whose
+	// name says so.
+	fresh, secrets map[string]bool
+	execs          map[string]bool // every program and interpreter that was started
+	granted        []addition
 }
 
 func newLesson(q *inquiry) *lesson {
-	return &lesson{q: q, known: map[string]int{}, keptAt: map[string]int{}, made: map[string]bool{}, gone: map[string]bool{}, execs: map[string]bool{}}
+	return &lesson{q: q, known: map[string]int{}, keptAt: map[string]int{}, made: map[string]bool{}, gone: map[string]bool{}, fresh: map[string]bool{}, secrets: map[string]bool{}, execs: map[string]bool{}}
 }
 
 // hear takes one record.
@@ -89,6 +92,9 @@ func (l *lesson) hear(rec *record.Record) {
 		case request.Access&decode.Remove != 0:
 			l.gone[f.Path] = true
 		}
+		if request.Access&decode.Create != 0 && !f.Exists {
+			l.fresh[f.Path] = true
+		}
 	}
 	if !refused {
 		l.allowed += times
@@ -104,6 +110,9 @@ func (l *lesson) hear(rec *record.Record) {
 		l.keep(&request, d.Access, e.Reason, times)
 	case d.Rule.Layer != rules.LayerMode && d.Rule.Verb != "exec.allow":
 		l.keep(&request, d.Access, "your own rule "+d.Rule.Pos, times)
+	case f.Exists && !l.fresh[f.Path] && secretName(f.Path) && request.Access&(decode.Read|decode.Map|decode.Change) != 0:
+		l.secrets[f.Path] = true
+		l.keep(&request, d.Access, "its name says that it holds a secret", times)
 	case sensitive(&request) != "":
 		l.keep(&request, d.Access, sensitive(&request), times)
 	default:
@@ -139,16 +148,26 @@ var secretNames = []string{".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx",
 // startPlaces are places that the system runs or trusts by itself.
 var startPlaces = []string{"/etc/cron*", "/etc/systemd", "/etc/init.d", "/etc/rc*", "/etc/profile*", "/etc/bash.bashrc", "/etc/ld.so*", "/etc/sudoers*", "/etc/pam.d", "/etc/passwd", "/etc/group", "/etc/ssh", "/usr/lib/systemd", "/lib/systemd", "/boot", "/var/spool/cron"}
 
-// sensitive says why a grant is not for a proposal, "" if it may be one.
-func sensitive(r *rules.Request) string {
-	name := r.File.Path
-	if r.Access&(decode.Read|decode.Map|decode.Change) != 0 {
-		for _, pattern := range secretNames {
-			if ok, _ := path.Match(pattern, strings.ToLower(path.Base(name))); ok {
-				return "its name says that it holds a secret"
+// secretName tells whether a name says that its file holds a secret. Certificates are
+// public, and are asked for by every program that speaks TLS.
+func secretName(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	if strings.HasSuffix(base, ".pem") {
+		for _, public := range []string{"ca", "cert", "bundle", "root", "chain", "pub"} {
+			if strings.HasPrefix(base, public) || public != "ca" && strings.Contains(base, public) {
+				return false
 			}
 		}
 	}
+	return slices.ContainsFunc(secretNames, func(pattern string) bool {
+		ok, _ := path.Match(pattern, base)
+		return ok
+	})
+}
+
+// sensitive says why a grant is not for a proposal, "" if it may be one.
+func sensitive(r *rules.Request) string {
+	name := r.File.Path
 	if r.Access&decode.Change != 0 {
 		for _, pattern := range startPlaces {
 			for dir := name; len(dir) > 1; dir = path.Dir(dir) {
@@ -235,8 +254,10 @@ func (l *lesson) grants() []addition {
 			out = append(out, addition{section, list, items})
 		}
 	}
-	add("files", "read", l.items(l.collapse(rest, false)))
+	read := l.collapse(rest, false)
+	add("files", "read", l.items(read))
 	add("files", "write", l.items(written))
+	add("files", "deny", l.outOf(slices.Concat(read, written)))
 	if len(flags["exec"]) > 0 {
 		add("exec", "allow", l.programs())
 	}
@@ -256,6 +277,16 @@ func (p place) covers(name string) bool {
 		return p.path == name
 	}
 	return p.path == name || strings.HasPrefix(name, p.path+"/")
+}
+
+// outOf are the secrets that lie in a folder which is granted: they stay out of it.
+func (l *lesson) outOf(granted []place) (out []item) {
+	for _, name := range slices.Sorted(maps.Keys(l.secrets)) {
+		if slices.ContainsFunc(granted, func(p place) bool { return p.covers(name) }) {
+			out = append(out, item{text: "{ path: " + yamlWord(l.q.policy.Word(name)) + ", reason: \"asked for, not granted by ptguard learn\" }"})
+		}
+	}
+	return out
 }
 
 // few is how many names of one folder are listed by themselves; more are the folder.
@@ -306,8 +337,8 @@ func (l *lesson) collapse(wishes []wish, writing bool) []place {
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
 		out = append(out, place{path: root, tool: roots[root]})
 	}
-	for _, a := range alone {
-		if !slices.ContainsFunc(out, func(p place) bool {
+	for i, a := range alone {
+		if slices.Index(alone, a) == i && !slices.ContainsFunc(out, func(p place) bool {
 			return p != a && (p.covers(a.path) && !a.glob || !p.object && !p.glob && p.covers(a.path+"/x"))
 		}) {
 			out = append(out, a)
@@ -368,7 +399,7 @@ func (l *lesson) globs(dir string, names []string, files map[string]*rules.Reque
 			continue
 		}
 		stem := stemOf(base)
-		if len(strings.Trim(stem, ".")) < 3 {
+		if len(strings.Trim(stem, ".-_")) < 2 {
 			continue
 		}
 		for _, other := range names {
@@ -406,7 +437,11 @@ func (l *lesson) globs(dir string, names []string, files map[string]*rules.Reque
 // part, or an ending such as .lock or .tmp.
 func stemOf(base string) string {
 	for i := 1; i < len(base); i++ {
-		if strings.IndexByte(".-_", base[i]) >= 0 && (randomName(base[i:]) || slices.Contains([]string{".lock", ".tmp", ".new", ".bak", "~"}, base[i:])) {
+		switch {
+		case strings.IndexByte(".-_", base[i]) < 0:
+		case randomName(base[i:]):
+			return base[:i+1]
+		case slices.Contains([]string{".lock", ".tmp", ".new", ".bak"}, base[i:]):
 			return base[:i]
 		}
 	}
@@ -489,7 +524,11 @@ func (l *lesson) items(places []place) []item {
 		case p.object:
 			text = "{ file: " + text + " }"
 		}
-		out = append(out, item{text, l.tier(p.path, p.tool)})
+		in := p.path
+		if p.glob {
+			in += "/" + p.prefix
+		}
+		out = append(out, item{text, l.tier(in, p.tool)})
 	}
 	slices.SortStableFunc(out, func(a, b item) int { return cmp.Compare(slices.Index(tiers, a.tier), slices.Index(tiers, b.tier)) })
 	return out
