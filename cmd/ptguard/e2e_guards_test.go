@@ -225,3 +225,12 @@ func TestConnectWaits(t *testing.T) {
 		Argv: []string{ktest.Tracee(t, "connect")}, Stdout: "first ok\nnon-blocking EAGAIN\nalarmed EINTR\n",
 	})
 }
+
+// TestManyMessages: what is large or many in a message comes through as bare.
+func TestManyMessages(t *testing.T) {
+	t.Parallel()
+	ktest.Same(t, ktest.Case{
+		Argv:   []string{ktest.Tracee(t, "messages")},
+		Stdout: "sendmsg 1024\nrecvmsg 1024 same, 253 descriptors\n40 messages in order\nsendto 1 2 3\n",
+	})
+}
