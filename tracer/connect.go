@@ -13,17 +13,16 @@ import (
 )
 
 // maxConnecting bounds the threads and descriptors of connects that wait for their servers.
-const maxConnecting = 512
+const maxConnecting = 4096
 
 // connectPatience is how long a connect may take before it is looked whether anybody still
 // wants it.
 const connectPatience = 50 * time.Millisecond
 
-// connectApart connects socket to what pin pins, on another thread, for it may wait for the
-// server; the task stays in its stop. There no signal reaches it, so we look for one: like
-// the end of the task, it ends the waiting, and the call gives EINTR. Both descriptors are
-// closed.
-func (l *loop) connectApart(s stopped, socket, pin int) {
+// connectApart makes a connect on another thread, for it may wait for the other side; the
+// task stays in its stop. There no signal reaches it, so we look for one: like the end of
+// the task, it ends the waiting, and the call gives EINTR.
+func (l *loop) connectApart(s stopped, connect func() error) {
 	s.task.waits = "the server that it connects to"
 	l.connecting++
 	var thread atomic.Int64
@@ -32,19 +31,13 @@ func (l *loop) connectApart(s stopped, socket, pin int) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		thread.Store(int64(unix.Gettid()))
-		err := unix.Connect(socket, &unix.SockaddrUnix{Name: pinPath(pin)})
+		err := connect()
 		thread.Store(0)
-		unix.Close(socket)
-		unix.Close(pin)
 		l.post(func() {
 			over = true
 			l.connecting--
-			switch {
-			case !l.waits(s):
-			case err != nil:
-				s.refuse(errnoOf(err))
-			default:
-				s.answer(0)
+			if l.waits(s) {
+				s.performed(err)
 			}
 		})
 	}()

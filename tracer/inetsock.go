@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -85,16 +86,15 @@ func (l *loop) onCopy(s stopped, j *judgement) bool {
 		s.performed(bindRaw(fd, raw))
 		return true
 	}
-	// Connecting may wait for the other side: elsewhere, the task stays stopped.
-	go func() {
-		err := connectRaw(fd, raw)
+	if l.connecting >= maxConnecting {
 		unix.Close(fd)
-		l.post(func() {
-			if l.waits(s) {
-				s.performed(err)
-			}
-		})
-	}()
+		l.refuseWindow(s, fmt.Sprintf("%d connections already wait for their servers", maxConnecting))
+		return true
+	}
+	l.connectApart(s, func() error {
+		defer unix.Close(fd)
+		return connectRaw(fd, raw)
+	})
 	return true
 }
 

@@ -60,7 +60,11 @@ func (l *loop) connectPinned(s stopped, j *judgement) bool {
 		s.refuse(errnoOf(err))
 		return true
 	}
-	l.connectApart(s, socket, pin)
+	l.connectApart(s, func() error {
+		defer unix.Close(socket)
+		defer unix.Close(pin)
+		return unix.Connect(socket, &unix.SockaddrUnix{Name: pinPath(pin)})
+	})
 	return true
 }
 
