@@ -28,7 +28,7 @@ type child struct {
 // the program's exec. On error nothing of the program ran.
 //
 // Precondition: tracer thread.
-func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
+func launch(cfg *Config, needs decode.Policy, domain *landlock.Ruleset) (*child, error) {
 	program, err := compileFilter(native, needs, true)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func launch(cfg *Config, needs decode.Policy, scoped bool) (*child, error) {
 	spec := stageSpec{
 		Path: cfg.Path, Argv: cfg.Argv, Env: cfg.Env, KeepFDs: cfg.KeepFDs,
 		Dir: cfg.Dir, NewSession: cfg.NewSession, Limits: rlimits(cfg.Policy.Limits()),
-		AllowSetID: cfg.AllowSetuid, Scoped: scoped, Filter: filter, Listen: true, Blocked: blocked, NoCore: needs.Cores,
+		AllowSetID: cfg.AllowSetuid, Domain: domain, Filter: filter, Listen: true, Blocked: blocked, NoCore: needs.Cores,
 	}
 	spec.Ignored, _ = inherit.Ignored()
 	if err := c.bringUp(&spec); err != nil {
@@ -199,9 +199,3 @@ func (e *RefusedError) Error() string {
 
 // Unwrap gives the errno.
 func (e *RefusedError) Unwrap() error { return e.Err }
-
-// canScope tells whether the kernel has Landlock's signal scope (ABI 6, Linux 6.12).
-func canScope() bool {
-	abi, err := landlock.ABI()
-	return err == nil && abi >= 6
-}

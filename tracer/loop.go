@@ -24,8 +24,8 @@ type loop struct {
 	policy   decode.Policy
 	facts    facts
 	call     decode.Call
-	number   uint64      // of the call at hand
-	scoped   bool        // Landlock keeps signals inside the tree
+	number   uint64 // of the call at hand
+	tier     Tier
 	judged   []judgement // of the call at hand, reused
 	resolve  *resolve.Resolver
 	listener *listener

@@ -32,7 +32,7 @@ func (l *loop) examineProcess(s stopped, j *judgement) (syscall.Errno, error) {
 		}
 		j.pid = pid
 		const processGroup = 4 // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
-		if l.call.Row.Name == "pidfd_send_signal" && uint32(l.call.Args[3])&processGroup != 0 && !l.scoped {
+		if l.call.Row.Name == "pidfd_send_signal" && uint32(l.call.Args[3])&processGroup != 0 && !l.tier.Scoped {
 			return l.examineGroupOf(s, pid, f)
 		}
 	}
@@ -99,7 +99,7 @@ func (l *loop) signalAt(f *rules.File) syscall.Errno {
 
 // staysInside tells whether the call at hand reaches the tree's members of a group alone.
 func (l *loop) staysInside() bool {
-	return l.call.Row.Special == decode.Signal || l.scoped && strings.HasPrefix(l.call.Event, "fcntl.")
+	return l.call.Row.Special == decode.Signal || l.tier.Scoped && strings.HasPrefix(l.call.Event, "fcntl.")
 }
 
 // members counts the processes of a group, of the tree and others.
@@ -147,11 +147,11 @@ func (l *loop) signalNumber() unix.Signal {
 // the kernel does it; else a group is served member by member.
 func (l *loop) deliver(s stopped) {
 	o := l.judged[0].object
-	if o.Kind == decode.PIDFD && !l.scoped {
+	if o.Kind == decode.PIDFD && !l.tier.Scoped {
 		l.signalByNumber(s, l.judged[0].pid)
 		return
 	}
-	if o.Kind != decode.SignalPID || o.PID > 0 || l.scoped && !l.shields(s) {
+	if o.Kind != decode.SignalPID || o.PID > 0 || l.tier.Scoped && !l.shields(s) {
 		s.resume(0)
 		return
 	}
@@ -211,7 +211,7 @@ func (l *loop) signalByNumber(s stopped, pid int) {
 // carryGetFD takes the descriptor of the process that was decided on and plants it, for the
 // same reason.
 func (l *loop) carryGetFD(s stopped) {
-	if l.scoped || len(l.judged) == 0 || l.listener.fd < 0 {
+	if l.tier.Scoped || len(l.judged) == 0 || l.listener.fd < 0 {
 		s.resume(0)
 		return
 	}

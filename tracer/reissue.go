@@ -364,6 +364,10 @@ func (l *loop) openPinned(s stopped, j *judgement) {
 		dir = j.resolved.FD // of O_TMPFILE; else nothing is made
 	}
 	flags, mode := int(l.openFlags(j.object)), l.newMode(s, dir, uint32(l.openMode(j.object)))
+	if j.resolved.FD >= 0 && j.resolved.Stat.Mode&unix.S_IFMT == unix.S_IFIFO && flags&(unix.O_ACCMODE|unix.O_NONBLOCK) == unix.O_WRONLY && l.sameRights(s) {
+		l.openFIFO(s, j.resolved.FD, flags)
+		return
+	}
 	fd, pinned := -1, j.resolved
 	act := func() (err error) {
 		fd, err = pinnedOpen(&pinned, flags, mode)
@@ -392,6 +396,38 @@ func (l *loop) opened(s stopped, fd, flags int, err error) {
 		s.refuse(errnoOf(err))
 		return
 	}
+	l.answerWith(s, fd, flags)
+}
+
+// openFIFO opens a FIFO for writing, which waits for a reader: elsewhere, the task stays
+// stopped.
+func (l *loop) openFIFO(s stopped, fifo, flags int) {
+	pin, err := unix.FcntlInt(uintptr(fifo), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		s.refuse(errnoOf(err))
+		return
+	}
+	s.task.waits = "the other end of a FIFO"
+	go func() {
+		fd, err := unix.Open(pinPath(pin), flags&^(unix.O_CREAT|unix.O_NOFOLLOW)|unix.O_CLOEXEC, 0)
+		unix.Close(pin)
+		l.post(func() {
+			switch {
+			case l.tasks[s.tid] != s.task || !s.inStop:
+				if err == nil {
+					unix.Close(fd)
+				}
+			case err != nil:
+				s.refuse(errnoOf(err))
+			default:
+				l.answerWith(s, fd, flags)
+			}
+		})
+	}()
+}
+
+// answerWith answers an open with a descriptor of ours.
+func (l *loop) answerWith(s stopped, fd, flags int) {
 	s.task.again, s.task.barred = 0, false
 	l.plantResult(s, fd, uint32(flags)&unix.O_CLOEXEC)
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
 	"ptguard/internal/inherit"
+	"ptguard/internal/landlock"
 	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
@@ -32,6 +33,7 @@ type Config struct {
 	TimeoutName string // what asked for it, for the message
 	Dir         string // the program's first current directory; empty: ptguard's
 	NewSession  bool   // start the program in a session of its own, without a terminal
+	Backstop    string // BackstopAuto, BackstopRequire or BackstopOff
 
 	// Audit: what the policy refuses is recorded and carried out. The guards hold.
 	Audit bool
@@ -59,6 +61,10 @@ type Tier struct {
 	Stub bool
 	// Scoped: Landlock keeps signals and /proc inside the tree.
 	Scoped bool
+	// Backstop is what Landlock refuses the tree outside of what the policy lets it change,
+	// 0 if there is no backstop; NoBackstop says why.
+	Backstop   landlock.Access
+	NoBackstop string
 }
 
 // errListener: what a run would protect is not what was promised, so it does not begin.
@@ -128,9 +134,11 @@ func Run(cfg *Config) (result Result, err error) {
 	}
 	l.limits = cfg.Policy.Limits()
 	l.facts.files = cfg.Policy.Needs().Made
-	scoped := canScope()
-	l.scoped = scoped
-	l.policy = filterNeeds(cfg.Scopes.Needs(cfg.Policy.Needs()), scoped)
+	domain, err := l.domain()
+	if err != nil {
+		return result, err
+	}
+	l.policy = filterNeeds(cfg.Scopes.Needs(cfg.Policy.Needs()), l.tier.Scoped)
 	l.policy.Guard = !canSeal()
 	l.policy.Cores = l.policy.Rules && coresAreFiles()
 	l.ipc = map[ipcObject]madeIPC{}
@@ -138,7 +146,7 @@ func Run(cfg *Config) (result Result, err error) {
 		return result, fmt.Errorf("read the limit on core dumps: %w", err)
 	}
 	l.sealsMove = cfg.Policy.Seals().Movable()
-	c, err := launch(cfg, l.policy, scoped)
+	c, err := launch(cfg, l.policy, domain)
 	if err != nil {
 		return result, err
 	}
@@ -227,7 +235,9 @@ func (l *loop) begin() {
 		l.killTree()
 		return
 	}
-	tier := Tier{Name: protection, Sealed: !l.policy.Guard, Stub: hasStub, Scoped: l.scoped}
+	tier := l.tier
+	tier.Name = protection
+	tier.Sealed, tier.Stub = !l.policy.Guard, hasStub
 	if plain {
 		tier.Name = plainProtection
 		l.cfg.Live.Warn(plainWarning)

@@ -24,11 +24,11 @@ type stageSpec struct {
 	Path       string
 	Argv, Env  []string
 	KeepFDs    []int
-	Dir        string         // to change to, empty: stay
-	NewSession bool           // setsid(2)
-	Limits     map[int]uint64 // setrlimit(2), soft and hard, by resource
-	AllowSetID bool           // leave no_new_privs off
-	Scoped     bool           // enter a Landlock domain that scopes signals
+	Dir        string            // to change to, empty: stay
+	NewSession bool              // setsid(2)
+	Limits     map[int]uint64    // setrlimit(2), soft and hard, by resource
+	AllowSetID bool              // leave no_new_privs off
+	Domain     *landlock.Ruleset // to enter; nil for none
 	Filter     []unix.SockFilter
 	NoCore     bool // set RLIMIT_CORE to 0
 	Listen     bool // load the filter with a listener and send its descriptor
@@ -161,9 +161,9 @@ func prepare(spec *stageSpec) *stageError {
 			return &stageError{Step: "set no_new_privs", Errno: errnoOf(err)}
 		}
 	}
-	if spec.Scoped {
-		if err := landlock.RestrictScoped(landlock.Signal); err != nil {
-			return &stageError{Step: "enter the Landlock signal scope", Errno: errnoOf(err)}
+	if spec.Domain != nil {
+		if err := spec.Domain.Restrict(); err != nil {
+			return &stageError{Step: "enter the Landlock domain", Errno: errnoOf(err)}
 		}
 	}
 	return nil

@@ -68,8 +68,10 @@ type report struct {
 	Tier        string `json:"tier"`
 	TierMeaning string `json:"tier_meaning"`
 	// SignalScope: Landlock keeps the tree's signals inside the tree.
-	SignalScope bool          `json:"landlock_signal_scope"`
-	Probes      []examination `json:"probes"`
+	SignalScope bool `json:"landlock_signal_scope"`
+	// Backstop: Landlock can keep the tree's writes where the policy may allow them.
+	Backstop bool          `json:"landlock_write_backstop"`
+	Probes   []examination `json:"probes"`
 }
 
 // examination is one probe and what it showed.
@@ -96,8 +98,11 @@ func examine(probes []probe.Probe) report {
 		if p.Required && !got.OK {
 			r.Possible = false
 		}
-		if p.Name == "landlock-signal" {
+		switch p.Name {
+		case "landlock-signal":
 			r.SignalScope = got.OK
+		case "landlock-files":
+			r.Backstop = got.OK
 		}
 	}
 	return r
@@ -147,6 +152,11 @@ func (r report) write(w io.Writer, colour bool) error {
 			b.WriteString("  Landlock signal scope: the tree can signal nothing outside itself\n")
 		} else {
 			b.WriteString("  no Landlock signal scope: the tree can signal other processes of its user\n")
+		}
+		if r.Backstop {
+			b.WriteString("  Landlock write backstop: the tree itself can write only where the policy may allow it\n")
+		} else {
+			b.WriteString("  no Landlock write backstop: ptguard alone keeps writes out\n")
 		}
 		b.WriteString("\nguarded runs are possible\n")
 	} else {

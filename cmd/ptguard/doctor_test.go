@@ -26,6 +26,7 @@ func answers(landlock bool, required bool) []probe.Probe {
 	return []probe.Probe{
 		{Name: "ptrace", Use: "stops the tree", Since: "3.8", Required: true, Try: as(ptrace)},
 		{Name: "landlock-signal", Use: "keeps signals inside", Since: "6.12", Try: as(scope)},
+		{Name: "landlock-files", Use: "keeps writes inside", Since: "5.19", Try: as(probe.Result{OK: landlock, Detail: "it is off"})},
 		{Name: "cap-sys-ptrace", Use: "follows another user", Try: as(probe.Result{OK: true})},
 	}
 }
@@ -40,21 +41,26 @@ func TestDoctorReport(t *testing.T) {
 		{"all", true, true, false, `
   ok  ptrace           3.8+   stops the tree
   ok  landlock-signal  6.12+  keeps signals inside
+  ok  landlock-files   5.19+  keeps writes inside
   ok  cap-sys-ptrace   any    follows another user
 
 active in a run:
   race-free: what decided a call is what the kernel uses: opens, addresses and looks run from a sealed window in the program's memory, changes to names are made by ptguard on pinned directories, an exec is decided again before its first instruction
   Landlock signal scope: the tree can signal nothing outside itself
+  Landlock write backstop: the tree itself can write only where the policy may allow it
 
 guarded runs are possible
 `},
 		{"colour", false, true, true, "\n  \x1b[32mok\x1b[0m                    ptrace           3.8+   stops the tree\n" +
 			"  \x1b[33mmissing (not needed)\x1b[0m  landlock-signal  6.12+  keeps signals inside\n" +
 			"      ABI 4 has no scopes: needs Linux 6.12 or later\n" +
+			"  \x1b[33mmissing (not needed)\x1b[0m  landlock-files   5.19+  keeps writes inside\n" +
+			"      it is off\n" +
 			"  \x1b[32mok\x1b[0m                    cap-sys-ptrace   any    follows another user\n" + `
 active in a run:
   race-free: what decided a call is what the kernel uses: opens, addresses and looks run from a sealed window in the program's memory, changes to names are made by ptguard on pinned directories, an exec is decided again before its first instruction
   no Landlock signal scope: the tree can signal other processes of its user
+  no Landlock write backstop: ptguard alone keeps writes out
 
 guarded runs are possible
 `},
@@ -62,6 +68,7 @@ guarded runs are possible
   missing  ptrace           3.8+   stops the tree
       ptrace is refused (Yama ptrace_scope=3): boot with 1
   ok       landlock-signal  6.12+  keeps signals inside
+  ok       landlock-files   5.19+  keeps writes inside
   ok       cap-sys-ptrace   any    follows another user
 
 active in a run:
@@ -79,7 +86,7 @@ active in a run:
 			if got != tc.want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, tc.want)
 			}
-			if r.Possible != tc.required || r.SignalScope != tc.landlock {
+			if r.Possible != tc.required || r.SignalScope != tc.landlock || r.Backstop != tc.landlock {
 				t.Errorf("possible %v, scope %v", r.Possible, r.SignalScope)
 			}
 		})
@@ -110,6 +117,7 @@ func TestDoctorJSON(t *testing.T) {
 		Version, Kernel, Arch, Tier string
 		Possible                    *bool
 		Scope                       bool `json:"landlock_signal_scope"`
+		Backstop                    bool `json:"landlock_write_backstop"`
 		Probes                      []struct {
 			Name, Since, Detail, Fix string
 			Required, OK             bool
@@ -118,7 +126,7 @@ func TestDoctorJSON(t *testing.T) {
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Version != "0.1.0-dev" || got.Kernel == "" || got.Tier != "" || got.Possible == nil || *got.Possible || !got.Scope || len(got.Probes) != 3 {
+	if got.Version != "0.1.0-dev" || got.Kernel == "" || got.Tier != "" || got.Possible == nil || *got.Possible || !got.Scope || !got.Backstop || len(got.Probes) != 4 {
 		t.Errorf("%s", out)
 	}
 	if p := got.Probes[0]; p.Name != "ptrace" || p.Since != "3.8" || !p.Required || p.OK || p.Fix != "boot with 1" {

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/sys/unix"
 	"ptguard/internal/ask"
+	"ptguard/internal/landlock"
 	"ptguard/record"
 	"ptguard/rules"
 	"ptguard/seals"
@@ -43,6 +44,7 @@ type runCmd struct {
 	NewSession     bool          `group:"process" help:"Start CMD in a session of its own, without a terminal (default off)."`
 	DieWithParent  bool          `group:"process" help:"Kill the tree when the program that started ptguard ends (default off)."`
 	StartInScratch bool          `group:"process" help:"Start CMD in a temp folder of its own, removed at the end; the work folder stays what it is (default off)."`
+	Backstop       string        `enum:"auto,require,off" default:"auto" group:"process" help:"Have Landlock refuse writing outside of what the policy lets the tree change, below ptguard: auto (where it can be had), require (else exit 125) or off (default ${default})."`
 	FailOnDenial   bool          `group:"process" help:"Exit 120 where it would be 0 if anything was refused (default off)."`
 	Audit          bool          `name:"audit" group:"policy" help:"Refuse nothing: record what would be refused. The guards hold (default off)."`
 
@@ -209,7 +211,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	}
 	g.config = tracer.Config{
 		Path: path, Argv: command, Env: env, KeepFDs: c.KeepFD, AllowSetuid: c.AllowSetuid, AllowRaces: c.AllowRaces,
-		WaitLeader: c.Wait == "leader", NewSession: c.NewSession,
+		WaitLeader: c.Wait == "leader", NewSession: c.NewSession, Backstop: c.Backstop,
 		Policy: g.policy, Scopes: g.scopes, Scope: c.Scope, Asking: asking, Sink: g.sink, Live: g.live, Audit: c.Audit,
 		OnStart: g.started,
 	}
@@ -294,16 +296,7 @@ func (g *guarded) protected(policies []string) []string {
 
 // started writes the first record, which names what is really active.
 func (g *guarded) started(t tracer.Tier) {
-	tier := t.Name
-	if !t.Sealed {
-		tier += ", range guard instead of mseal"
-	}
-	if !t.Stub {
-		tier += ", exit stops instead of the stub"
-	}
-	if t.Scoped {
-		tier += ", Landlock signal scope"
-	}
+	tier := tierText(t)
 	start := &record.Start{
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
 		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
@@ -320,6 +313,29 @@ func (g *guarded) started(t tracer.Tier) {
 		start.Grants = append(start.Grants, kept.String())
 	}
 	g.sink.Put(&record.Record{Kind: record.KindStart, PID: os.Getpid(), Start: start}, nil)
+}
+
+// tierText names the protection of a run in the start record.
+func tierText(t tracer.Tier) string {
+	text := t.Name
+	if !t.Sealed {
+		text += ", range guard instead of mseal"
+	}
+	if !t.Stub {
+		text += ", exit stops instead of the stub"
+	}
+	if t.Scoped {
+		text += ", Landlock signal scope"
+	}
+	switch {
+	case t.NoBackstop == "off":
+		return text + ", Landlock write backstop off"
+	case t.NoBackstop != "":
+		return text + ", no Landlock write backstop (" + t.NoBackstop + ")"
+	case t.Backstop != landlock.Changes:
+		return text + ", Landlock write backstop without truncate (before Linux 6.2)"
+	}
+	return text + ", Landlock write backstop"
 }
 
 // finish writes the last record and the summary.

@@ -11,11 +11,9 @@
 package landlock
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -96,17 +94,8 @@ func ABI() (int, error) {
 	return 0, fmt.Errorf("landlock_create_ruleset version: %w", errno)
 }
 
-// rulesetAttr is struct landlock_ruleset_attr as ABI 6 has it. x/sys has the longer struct
-// of a later ABI; the kernel takes that too as long as the tail is zero, but the size then
-// says more than we mean.
-type rulesetAttr struct {
-	handledAccessFS  uint64
-	handledAccessNet uint64
-	scoped           uint64
-}
-
 // RestrictScoped puts the calling thread, and whatever it starts from now on, into a new
-// domain that handles no file system and no network access and only cuts scope. The domain
+// domain that cuts no file system and no network access, only scope. The domain
 // also may not ptrace(2) any process outside it, nor open its /proc/PID/mem, list its
 // /proc/PID/fd (landlock(7), "Ptrace restrictions"). /proc/PID/environ and maps are refused
 // too, but not to a holder of CAP_PERFMON or CAP_SYS_ADMIN: mm_access() lets those read past
@@ -118,53 +107,4 @@ type rulesetAttr struct {
 //
 // Errors: *NotSupportedError below ABI 6; else the errno of the call that failed. On error
 // the thread is not restricted.
-func RestrictScoped(scope Scope) error {
-	abi, err := ABI()
-	if err != nil {
-		return err
-	}
-	if abi < scopedABI {
-		return &NotSupportedError{Feature: "landlock scopes", Since: scopedSince, ABI: abi}
-	}
-	if scope == 0 {
-		return fmt.Errorf("landlock_create_ruleset of no scope: %w", unix.ENOMSG)
-	}
-	// A layer that does not handle REFER makes the kernel refuse every move between
-	// directories once the program adds a layer of its own that handles files; so it is
-	// handled, and allowed beneath the root.
-	attr := rulesetAttr{scoped: uint64(scope), handledAccessFS: unix.LANDLOCK_ACCESS_FS_REFER}
-	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET,
-		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	if errno != 0 {
-		return fmt.Errorf("landlock_create_ruleset scoped %#x: %w", uint64(scope), errno)
-	}
-	if err := allowRefer(fd); err != nil {
-		_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
-		return err
-	}
-	// The descriptor is close-on-exec by itself, but a caller may never exec.
-	_, _, restricted := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
-	_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
-	if restricted != 0 {
-		return fmt.Errorf("landlock_restrict_self: %w", restricted)
-	}
-	return nil
-}
-
-// allowRefer adds the rule that grants LANDLOCK_ACCESS_FS_REFER beneath "/".
-func allowRefer(ruleset uintptr) error {
-	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("open / for landlock: %w", err)
-	}
-	defer unix.Close(root)
-	// struct landlock_path_beneath_attr is packed: 12 bytes.
-	var rule [12]byte
-	binary.NativeEndian.PutUint64(rule[:], unix.LANDLOCK_ACCESS_FS_REFER)
-	binary.NativeEndian.PutUint32(rule[8:], uint32(root))
-	_, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
-	if errno != 0 {
-		return fmt.Errorf("landlock_add_rule refer: %w", errno)
-	}
-	return nil
-}
+func RestrictScoped(scope Scope) error { return (&Ruleset{Scope: scope}).Restrict() }

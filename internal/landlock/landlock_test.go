@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	case "idle": // the target of a signal from inside the domain
 		_, _ = os.Stdin.Read(make([]byte, 1))
 	default:
+		if how, files := strings.CutPrefix(os.Getenv(role), "files"); files {
+			changeFiles(how)
+		}
 		attempt(os.Getenv(role))
 	}
 }

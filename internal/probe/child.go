@@ -28,6 +28,7 @@ const (
 	roleSeccomp  = "seccomp"
 	roleMemory   = "memory"
 	roleLandlock = "landlock"
+	roleFiles    = "files"
 	roleMseal    = "mseal"
 )
 
@@ -76,6 +77,8 @@ func play(role string) bool {
 		say(playSeccomp())
 	case roleLandlock:
 		say(playLandlock())
+	case roleFiles:
+		say(playFiles())
 	case roleMseal:
 		say(playMseal())
 	case roleGuarded:
@@ -130,6 +133,33 @@ func playLandlock() string {
 		return "restrict " + err.Error()
 	}
 	return "ok " + errnoName(unix.Kill(parent, 0))
+}
+
+// playFiles opens devices for writing, which takes no file of its own: in a domain that
+// grants one of them.
+func playFiles() string {
+	open := func(name string) error {
+		fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			_ = unix.Close(fd)
+		}
+		return err
+	}
+	const granted, other = "/dev/null", "/dev/zero"
+	if err := errors.Join(open(granted), open(other)); err != nil {
+		return "outside " + errnoName(err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return "no_new_privs " + errnoName(err)
+	}
+	r := landlock.Ruleset{Files: true, Grants: []landlock.Grant{{Path: granted, Access: landlock.Contents}}}
+	if err := r.Restrict(); err != nil {
+		return "restrict " + err.Error()
+	}
+	if err := open(granted); err != nil {
+		return "granted " + errnoName(err)
+	}
+	return "ok " + errnoName(open(other))
 }
 
 // playMseal says with which errno a sealed page refuses mprotect, or why it was not sealed.

@@ -66,6 +66,7 @@ func All() []Probe {
 		{"process_vm_readv", "reads paths and addresses from the tree's memory", "3.2", true, vmReadv},
 		{"openat2", "follows a path as the tree's process would", "5.6", true, openat2},
 		{"landlock-signal", "keeps signals inside the tree, below ptrace", "6.12", false, landlockSignal},
+		{"landlock-files", "keeps writes where the policy can allow them, below ptguard", "5.19", false, landlockFiles},
 		{"mseal", "pins the arguments that were judged in their place; without it the filter guards that", "6.10", false, mseal},
 		{"pidfd_getfd", "tells TCP from UDP; without it only rules that name neither allow", "5.6", false, pidfdGetfd},
 		{"cap-sys-ptrace", "follows a tree that changes its user", "", false, capSysPtrace},
@@ -168,6 +169,30 @@ func landlockSignal() Result {
 		return Result{Detail: fmt.Sprintf("ABI %d has no scopes", abi), Fix: "needs Linux 6.12 or later"}
 	}
 	return Result{Detail: "a domain with the signal scope did not hold (" + out + ")"}
+}
+
+// landlockFiles has a child restrict itself to writing in one of two files, and write to
+// both.
+func landlockFiles() Result {
+	out, err := ask(roleFiles)
+	if err != nil {
+		return cannotStart(err)
+	}
+	abi, abiErr := landlock.ABI()
+	handled := landlock.Handled(abi)
+	switch {
+	case out == "ok EACCES" && handled != landlock.Changes:
+		return ok("ABI %d, without truncate (Linux 6.2); a write outside of what was granted got EACCES", abi)
+	case out == "ok EACCES":
+		return ok("ABI %d; a write outside of what was granted got EACCES", abi)
+	case errors.Is(abiErr, landlock.ErrNotSupported):
+		return Result{Detail: abiErr.Error()}
+	case abiErr != nil:
+		return readFacts().withheld("landlock_create_ruleset", "5.13", abiErr)
+	case handled == 0:
+		return Result{Detail: fmt.Sprintf("ABI %d cannot leave moves between directories alone", abi), Fix: "needs Linux 5.19 or later"}
+	}
+	return Result{Detail: "a domain with file rules did not hold (" + out + ")"}
 }
 
 // mseal has a child seal a page and then try to change it.

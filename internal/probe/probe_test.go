@@ -140,12 +140,15 @@ func TestRefused(t *testing.T) {
 		}},
 		{"landlock", unix.SYS_LANDLOCK_CREATE_RULESET, unix.EPERM, map[string]string{
 			"landlock-signal": "landlock_create_ruleset is refused by the container's seccomp profile (EPERM): run it with --security-opt seccomp=PROFILE where PROFILE allows landlock_create_ruleset",
+			"landlock-files":  "landlock_create_ruleset is refused by the container's seccomp profile (EPERM): run it with --security-opt seccomp=PROFILE where PROFILE allows landlock_create_ruleset",
 		}},
 		{"landlock absent", unix.SYS_LANDLOCK_CREATE_RULESET, unix.ENOSYS, map[string]string{
 			"landlock-signal": "landlock: needs Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK: function not implemented",
+			"landlock-files":  "landlock: needs Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK: function not implemented",
 		}},
 		{"landlock off", unix.SYS_LANDLOCK_CREATE_RULESET, unix.EOPNOTSUPP, map[string]string{
 			"landlock-signal": "landlock: landlock is disabled at boot (add landlock to the lsm= kernel parameter)",
+			"landlock-files":  "landlock: landlock is disabled at boot (add landlock to the lsm= kernel parameter)",
 		}},
 		{"mseal", unix.SYS_MSEAL, unix.EPERM, map[string]string{
 			"mseal": "mseal is refused by the container's seccomp profile (EPERM): run it with --security-opt seccomp=PROFILE where PROFILE allows mseal",
