@@ -38,6 +38,7 @@ type Policy struct {
 	homes, systemBin []string
 
 	root   node
+	globs  []*entry           // denies and hides with a wildcard
 	inodes map[Inode][]*entry // denies and hides by the inode of their literal path
 	net    []netRule
 	progs  []progRule
@@ -164,6 +165,9 @@ func compileFor(sources []*Source, m Machine, scope scopeOf) (*Policy, error) {
 	c.lift()
 	for _, e := range c.p.entries {
 		c.p.root.insert(e)
+		if e.role.denies() && e.shape == shapeGlob {
+			c.p.globs = append(c.p.globs, e)
+		}
 		if e.role == roleUserAllow && c.p.maskRule != nil && !e.program {
 			c.p.maskLifters = append(c.p.maskLifters, e)
 		}

@@ -413,11 +413,22 @@ func (p *Policy) byMode(f *File) decode.Access {
 // carriesAlong refuses to rename or exchange a directory with a denied path beneath it:
 // under its new name the rule would not find it.
 func (p *Policy) carriesAlong(q *question) *Rule {
-	if q.at == nil || q.r.Act != ActRenameSource && q.r.Act != ActExchange {
+	if q.r.Act != ActRenameSource && q.r.Act != ActExchange {
+		return nil
+	}
+	t := q.r.File.Mode & typeMask
+	if folder := t == typeDir || t == 0; folder {
+		for _, e := range p.globs {
+			if e.leadsTo(q.r.File.Path) && !(e.role.preset() && (q.r.File.Made || e.lifted)) {
+				return e.rule
+			}
+		}
+	}
+	if q.at == nil {
 		return nil
 	}
 	e := q.at.below
-	if t := q.r.File.Mode & typeMask; q.at.denied != nil && (t == typeDir || t == 0) {
+	if q.at.denied != nil && (t == typeDir || t == 0) {
 		e = q.at.denied
 	}
 	if e == nil || e.role.preset() && q.r.File.Made {

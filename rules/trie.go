@@ -86,6 +86,26 @@ func (e *entry) covers(rest string) bool {
 	return matchSegments(e.segs, rest) || e.deep != nil && matchSegments(e.deep, rest)
 }
 
+// leadsTo tells whether a folder lies on the way from the entry's root to what its glob
+// matches, with every name on the way matched by one of the glob's own. Where `**` may stand
+// for the names, any folder would do, and nothing is said.
+func (e *entry) leadsTo(folder string) bool {
+	if !contains(e.root, folder) {
+		return false
+	}
+	rest := strings.TrimLeft(folder[len(e.root):], "/")
+	for _, seg := range e.segs[:len(e.segs)-1] {
+		if rest == "" {
+			break
+		}
+		var name string
+		if name, rest = cutComponent(rest); seg == "**" || !matchComponent(seg, name) {
+			return false
+		}
+	}
+	return rest == "" && folder != e.root
+}
+
 // node is a directory name in the trie of literal prefixes. A walk costs one map look-up
 // a component, however many rules there are.
 type node struct {

@@ -152,3 +152,18 @@ func TestLimitTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestRenameOnTheWayToAGlob: a folder that a denied pattern leads through keeps its name, as
+// one does above a denied path; others may be moved.
+func TestRenameOnTheWayToAGlob(t *testing.T) {
+	files := tree{"/": "dir", "/home/me/p": "dir", "/home/me/p/a": "dir", "/home/me/p/a/keys": "dir", "/home/me/p/a/keys/x": "file", "/home/me/p/a/other": "dir", "/home/me/p/a/keys/deep": "dir"}
+	p := compile(t, nil, "files: { deny: [ \"./*/keys/**\", \"**/.env\" ] }\n", FlagValues{})
+	for path, want := range map[string]Verdict{
+		"/home/me/p/a": Deny, "/home/me/p/a/keys": Deny, "/home/me/p/a/keys/deep": Deny, "/home/me/p/a/other": Allow,
+	} {
+		r := Request{Access: decode.Remove, Act: ActRenameSource, File: files.file(path)}
+		if got := p.Decide(&r).Verdict; got != want {
+			t.Errorf("rename %s: %v, want %v", path, got, want)
+		}
+	}
+}
