@@ -339,7 +339,7 @@ func (s *Scopes) outOfReach(e scopeEnter) error {
 		}
 		if rule := s.Writable(file); rule != nil {
 			return e.s.fail(e.sp.pos, &wordError{
-				Msg:        fmt.Sprintf("programs that enter a scope must not be writable, and %s %s lets the run write %s", rule.Verb, rule.Text, en.root),
+				Msg:        fmt.Sprintf("programs that enter a scope must not be writable, and by %s the run could write %s", rule.Pos, en.root),
 				Suggestion: "move them outside the work folder, the temp folders and every write rule, or seal them with W",
 			})
 		}

@@ -220,3 +220,24 @@ seals:
 		}
 	}
 }
+
+// Whatever the text, it is read or refused with its place.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(example))
+	f.Add([]byte("ptguard-seals: 1\nowner: x\nseals: [ { path: \"/a/{b,c}/**\", letters: R, reason: r } ]\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := Read("s.yaml", text)
+		if err == nil {
+			for _, s := range file.Seals {
+				if s.Owner == "" || s.Reason == "" || s.Letters == 0 {
+					t.Errorf("%+v", s)
+				}
+			}
+			Bind([]*File{file}, Machine{}).Find(&Object{Path: "/a/b"}, all)
+			return
+		}
+		if _, ok := errors.AsType[*policytext.PosError](err); !ok {
+			t.Errorf("%v has no place", err)
+		}
+	})
+}

@@ -208,7 +208,7 @@ func (l *loop) barredFrom(s stopped) *decode.Answer {
 	for i := range l.judged {
 		file := l.judged[i].resolved.Path
 		if rule := l.cfg.Scopes.Writable(file); rule != nil {
-			return refuse(rule.Verb + " " + rule.Text + " lets the run write " + file)
+			return refuse("by " + rule.Pos + " the run could write " + file)
 		}
 	}
 	switch {
