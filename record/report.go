@@ -69,6 +69,7 @@ type reportPage struct {
 	Total   int            `json:"total"`
 	Denials uint64         `json:"denials"`
 	Bad     int            `json:"bad"`
+	Kinds   []Kind         `json:"refusals"` // the kinds that are refusals
 	Runs    []*reportRun   `json:"runs"`
 	Strings []string       `json:"strings"`
 	Who     [][6]int       `json:"who"`  // run, pid, ppid, exe, comm, argv
@@ -142,7 +143,7 @@ func (t *tableN[T]) of(v T) int {
 func (p *Report) Add(r *Record, _ []byte) error {
 	p.page.Total++
 	run := p.run(r)
-	if r.Kind == KindDenial {
+	if r.Kind.Refusal() {
 		p.page.Denials += max(r.Count, 1)
 	}
 	if n := len(p.rows.Time); n >= reportRows || n >= reportAllowed && r.Kind == KindDecision {
@@ -208,6 +209,11 @@ func (p *Report) Close() error {
 	page.Name, page.Bad = EscapeText(p.name), p.Bad
 	page.Title = "ptguard report: " + page.Name
 	page.Strings, page.Who, page.What, page.Why, page.Rows = p.strings.list, p.who.list, p.what.list, p.why.list, p.rows
+	for _, k := range Kinds {
+		if k.Refusal() {
+			page.Kinds = append(page.Kinds, k)
+		}
+	}
 	base := int64(page.Base * 1000)
 	for _, run := range page.Runs {
 		run.T0, run.T1 = float64(run.first.UnixMicro()-base), float64(run.last.UnixMicro()-base)

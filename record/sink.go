@@ -52,6 +52,8 @@ func (l Level) wants(k Kind) bool {
 const (
 	queueLimit  = 4096             // records that wait for a slow reader before others than denials are dropped
 	foldPeriod  = 10 * time.Second // RECORDS.md: the count every 10 s
+	stallWait   = time.Second      // what a reader that does not read may keep refused tasks waiting
+	queueBytes  = 64 << 20         // what waits for such a reader, besides queueLimit
 	closeWait   = 2 * time.Second  // what a reader that stopped reading gets at the end
 	maxEvents   = 1024             // names in Stats.ByEvent
 	maxSpare    = 64               // buffers kept for reuse
@@ -65,6 +67,12 @@ type SinkOptions struct {
 	// Warn is called at most once for a trace that cannot be written and once for a
 	// reader that is too slow, on whatever goroutine noticed, without any lock held.
 	Warn func(text string)
+
+	// MaxSize, if not 0, is how many bytes a trace that is a file may hold: then it becomes
+	// FILE.1, and a new FILE is begun. A record is never split. Keep is how many such parts
+	// are kept.
+	MaxSize int64
+	Keep    int
 
 	// For tests; zero means the real thing.
 	Now       func() time.Time
@@ -104,12 +112,22 @@ type Sink struct {
 	// lock for files, the writer goroutine for streams.
 	torn bool
 
+	// Files only; nil without MaxSize, or after a rotation that failed.
+	rotation *rotation
+
 	// Streams only.
 	queue     []queued
+	bytes     int // in queue
 	spare     [][]byte
 	idle      chan struct{} // closed when the writer goroutine has ended; nil without one
 	writing   uint64        // weight of the record that it is writing
 	abandoned bool
+
+	// A reader that does not read: see stall.
+	taken       uint64          // records that it took
+	stalled     bool            // since stallWait it took none: nobody waits for it
+	stallStop   func() bool     // nil when the timer is not armed
+	writingDone func(err error) // of the record that is being written
 }
 
 // queued is a record that waits for the writer goroutine.
@@ -137,6 +155,12 @@ func Open(spec string, opts SinkOptions) (*Sink, error) {
 		opts.CloseWait = closeWait
 	}
 	s := &Sink{t: t, opts: opts, fold: newFoldTable(), stats: Stats{ByEvent: make(map[string]uint64)}}
+	if opts.MaxSize != 0 {
+		if s.rotation, err = newRotation(t, opts.MaxSize, opts.Keep); err != nil {
+			_ = t.close()
+			return nil, fmt.Errorf("trace: %w", err)
+		}
+	}
 	// A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a Go program. Caught it
 	// becomes EFBIG. Not ignored: that would be inherited by the tree through execve.
 	s.xfsz = make(chan os.Signal, 1)
@@ -172,10 +196,12 @@ func (s *Sink) File() (path string, dev, ino uint64, ok bool) {
 // Put writes r, after setting V, Run, Seq and (if it is zero) Time in it. True means that
 // all is done: r is written, folded into a count, or counted as lost. False means that r
 // waits for the reader of a pipe, socket or terminal; done, if not nil, is then called
-// once from another goroutine when r has been written (nil) or counted as lost (the error).
+// once from another goroutine when r has been written (nil), or counted as lost, or when the
+// reader has taken nothing for a second (the error).
 //
-// A refused task must not resume before. That also bounds the queue: denials are never
-// dropped because it is full, and each task has one at most. Other kinds are.
+// A refused task must not resume before. That also bounds the queue: denials are not
+// dropped because it is full, and each task has one at most. Other kinds are, and denials of
+// tasks that do not wait any more because the reader does not read.
 //
 // Put keeps no reference to slices of r.
 func (s *Sink) Put(r *Record, done func(err error)) bool {
@@ -252,8 +278,11 @@ func (s *Sink) emit(r *Record, done func(err error)) bool {
 			s.lose(weight, err)
 		}
 		return true
-	case len(s.queue) >= queueLimit && !r.Kind.Refusal():
+	case (len(s.queue) >= queueLimit || s.bytes >= queueBytes) && (!r.Kind.Refusal() || s.stalled):
 		s.stats.Lost += weight
+		if s.stalled {
+			return true // that was told
+		}
 		if !s.slow {
 			s.slow = true
 			s.warnings = append(s.warnings, fmt.Sprintf("trace %s: its reader is slow; records other than denials are dropped and counted", EscapeText(s.t.name)))
@@ -264,8 +293,62 @@ func (s *Sink) emit(r *Record, done func(err error)) bool {
 	if n := len(s.spare); n > 0 {
 		buf, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
-	s.enqueue(queued{line: AppendLine(buf[:0], r), weight: weight, done: done})
+	q := queued{line: AppendLine(buf[:0], r), weight: weight, done: done}
+	if s.stalled {
+		q.done = nil
+		s.enqueue(q)
+		return true
+	}
+	s.enqueue(q)
+	if done != nil {
+		s.armStall()
+	}
 	return false
+}
+
+// armStall begins to watch the reader, for whoever waits for it.
+func (s *Sink) armStall() {
+	if s.stallStop == nil {
+		taken := s.taken
+		s.stallStop = s.opts.AfterFunc(stallWait, func() { s.stall(taken) })
+	}
+}
+
+// stall lets everybody go on who waits for a reader that took nothing since there were so
+// many taken: a reader that stops reading must not stop a run. The records stay in the queue,
+// and the next ones join them without waiting as long as there is room.
+func (s *Sink) stall(taken uint64) {
+	s.mu.Lock()
+	s.stallStop = nil
+	var waiting []func(error)
+	if s.writingDone != nil {
+		waiting = append(waiting, s.writingDone)
+	}
+	for i := range s.queue {
+		if d := s.queue[i].done; d != nil {
+			waiting = append(waiting, d)
+		}
+	}
+	switch {
+	case len(waiting) == 0 || s.closed || s.abandoned:
+		waiting = nil
+	case s.taken != taken:
+		s.armStall()
+		waiting = nil
+	default:
+		s.stalled, s.writingDone = true, nil
+		for i := range s.queue {
+			s.queue[i].done = nil
+		}
+		if !s.slow {
+			s.slow = true
+			s.warnings = append(s.warnings, fmt.Sprintf("trace %s: its reader does not read; the run goes on, records wait for it and are counted as lost when there are too many", EscapeText(s.t.name)))
+		}
+	}
+	s.unlock()
+	for _, done := range waiting {
+		done(errStopped)
+	}
 }
 
 // emitCount writes the record of a folded count.
@@ -276,6 +359,7 @@ func (s *Sink) emitCount(r *Record) {
 
 func (s *Sink) enqueue(q queued) {
 	s.queue = append(s.queue, q)
+	s.bytes += len(q.line)
 	if s.idle == nil {
 		s.idle = make(chan struct{})
 		go s.drain(s.idle)
@@ -295,7 +379,8 @@ func (s *Sink) drain(idle chan struct{}) {
 		q := s.queue[0]
 		s.queue[0] = queued{}
 		s.queue = s.queue[1:]
-		s.writing = q.weight
+		s.bytes -= len(q.line)
+		s.writing, s.writingDone = q.weight, q.done
 		err := s.dead
 		if q.end != nil {
 			s.fillEnd(q.end)
@@ -308,6 +393,10 @@ func (s *Sink) drain(idle chan struct{}) {
 		}
 		s.mu.Lock()
 		s.writing = 0
+		s.taken++
+		s.stalled = false
+		done := s.writingDone // nil if it was not waited for any more
+		s.writingDone = nil
 		if err != nil && !s.abandoned { // abandon has counted it
 			s.lose(q.weight, err)
 		}
@@ -315,8 +404,8 @@ func (s *Sink) drain(idle chan struct{}) {
 			s.spare = append(s.spare, q.line)
 		}
 		s.unlock()
-		if q.done != nil {
-			q.done(err)
+		if done != nil {
+			done(err)
 		}
 	}
 }
@@ -327,9 +416,20 @@ func (s *Sink) writeLine(line []byte) error {
 	if s.torn {
 		line = append([]byte{'\n'}, line...)
 	}
+	if r := s.rotation; r != nil && r.full(len(line)) {
+		if err := r.turn(s.t); err != nil {
+			// It grows on: records are worth more than the limit.
+			r.close()
+			s.rotation = nil
+			s.warnings = append(s.warnings, fmt.Sprintf("trace %s: %v; it is not rotated any more", EscapeText(s.t.name), err))
+		}
+	}
 	n, err := s.t.write(line)
 	if n > 0 {
 		s.torn = n < len(line)
+	}
+	if s.rotation != nil {
+		s.rotation.size += int64(n)
 	}
 	return err
 }
@@ -404,6 +504,10 @@ func (s *Sink) Close(end *Record) error {
 		s.stopTimer()
 		s.stopTimer = nil
 	}
+	if s.stallStop != nil {
+		s.stallStop()
+		s.stallStop = nil
+	}
 	s.fold.flush(s.emitCount)
 	if end != nil {
 		s.putEnd(end)
@@ -420,6 +524,9 @@ func (s *Sink) Close(end *Record) error {
 		case <-timer.C:
 			return s.abandon()
 		}
+	}
+	if s.rotation != nil {
+		s.rotation.close()
 	}
 	return s.t.close()
 }

@@ -165,6 +165,19 @@ func pipe(t testing.TB, flags int) (r, w int) {
 	return p[0], p[1]
 }
 
+// fillPipe makes a pipe full: the next write waits for a reader. The lines are blank, which
+// readers skip.
+func fillPipe(t testing.TB, w int) {
+	t.Helper()
+	size, err := unix.FcntlInt(uintptr(w), unix.F_SETPIPE_SZ, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := unix.Write(w, bytes.Repeat([]byte{'\n'}, size)); n != size || err != nil {
+		t.Fatal(n, err)
+	}
+}
+
 func TestSinkFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	c := newClock()
@@ -503,16 +516,14 @@ func childStdout() {
 // A reader that stops reading: refused tasks wait, the tracer does not, and the end comes.
 func TestSinkReaderStops(t *testing.T) {
 	r, w := pipe(t, 0)
-	if _, err := unix.FcntlInt(uintptr(w), unix.F_SETPIPE_SZ, 4096); err != nil {
-		t.Fatal(err)
-	}
+	fillPipe(t, w)
 	var ws warnings
 	c := newClock()
 	s := open(t, fmt.Sprintf("fd:%d", w), SinkOptions{Level: LevelAll, Warn: ws.add, CloseWait: 20 * time.Millisecond, Now: c.Now, AfterFunc: c.AfterFunc})
 	unix.Close(w)
 
 	const denials, decisions = 500, 2 * queueLimit
-	answers := make(chan error, denials)
+	answers := make(chan error, denials+1) // the callbacks may run on this goroutine
 	for i := range denials {
 		if s.Put(denial(fmt.Sprint("/x", i)), func(err error) { answers <- err }) {
 			t.Fatal("settled without a reader")
@@ -530,6 +541,27 @@ func TestSinkReaderStops(t *testing.T) {
 	if s.Put(denial("/last"), func(err error) { answers <- err }) {
 		t.Error("a denial was dropped")
 	}
+	// After a second in which the reader takes nothing, nobody waits for it any more.
+	for range denials + 1 {
+		for answered := false; !answered; {
+			select {
+			case err := <-answers:
+				if err != nil && !errors.Is(err, errStopped) {
+					t.Error(err)
+				}
+				answered = true
+			default:
+				c.advance(stallWait) // again, where the pipe took some meanwhile
+			}
+		}
+	}
+	late := uint64(0)
+	for i := range queueLimit {
+		if !s.Put(denial(fmt.Sprint("/late", i)), func(error) { t.Error("called") }) {
+			t.Fatal("a task waits for a reader that does not read")
+		}
+		late++
+	}
 	// Repetitions do not wait, and their counts do not fill the queue.
 	for range 100 {
 		if !s.Put(denial("/last"), nil) {
@@ -537,9 +569,9 @@ func TestSinkReaderStops(t *testing.T) {
 		}
 		c.advance(foldPeriod)
 	}
-	dropped := uint64(decisions - kept)
-	if st := s.Stats(); st.Lost != dropped {
-		t.Errorf("lost %d, want the %d dropped decisions", st.Lost, dropped)
+	st := s.Stats()
+	if st.Lost < uint64(decisions-kept)+queueLimit-denials || st.Denials != denials+1+late+100 {
+		t.Errorf("%+v: %d decisions were dropped, and the queue holds %d", st, decisions-kept, queueLimit)
 	}
 	if got := ws.all(); len(got) != 1 || !strings.Contains(got[0], "slow") {
 		t.Errorf("warnings %q", got)
@@ -548,19 +580,57 @@ func TestSinkReaderStops(t *testing.T) {
 	if !errors.Is(err, errStopped) {
 		t.Errorf("Close: %v", err)
 	}
-	// Whoever waited has an answer; the one in write(2) gets it when that returns.
 	unix.Close(r)
-	written := 0
-	for range denials + 1 {
-		if err := <-answers; err == nil {
-			written++
+	if st := s.Stats(); st.Lost != denials+1+decisions+late+100+1 {
+		t.Errorf("lost %d of %d", st.Lost, denials+1+decisions+late+100+1)
+	}
+}
+
+// A reader that stops, and reads on later, gets everything that was not too much, in order;
+// meanwhile nobody waited for longer than a second.
+func TestSinkReaderComesBack(t *testing.T) {
+	r, w := pipe(t, 0)
+	fillPipe(t, w)
+	var ws warnings
+	c := newClock()
+	s := open(t, fmt.Sprintf("fd:%d", w), SinkOptions{Warn: ws.add, CloseWait: time.Minute, Now: c.Now, AfterFunc: c.AfterFunc})
+	unix.Close(w)
+	const early, late = 100, 200
+	answers := make(chan error, early)
+	for i := range early {
+		s.Put(denial(fmt.Sprint("/x", i)), func(err error) { answers <- err })
+	}
+	for len(answers) < early {
+		c.advance(stallWait)
+	}
+	for i := range late {
+		if !s.Put(denial(fmt.Sprint("/y", i)), nil) {
+			t.Fatal("a task waits")
 		}
 	}
-	if written > 4096/100 {
-		t.Errorf("%d records written to a page that nobody read", written)
+	got := make(chan []Record, 1)
+	go func() {
+		f := os.NewFile(uintptr(r), "pipe")
+		defer f.Close()
+		got <- readAll(t, f)
+	}()
+	if err := s.Close(&Record{}); err != nil {
+		t.Fatal(err)
 	}
-	if st := s.Stats(); st.Lost != dropped+uint64(denials+1-written)+uint64(kept)+100+1 {
-		t.Errorf("lost %d; dropped %d, written %d, kept %d", st.Lost, dropped, written, kept)
+	records := <-got
+	if len(records) != early+late+1 {
+		t.Fatalf("%d records, want %d", len(records), early+late+1)
+	}
+	for i, rec := range records {
+		if rec.Seq != uint64(i+1) {
+			t.Fatalf("record %d has number %d", i, rec.Seq)
+		}
+	}
+	if e := records[early+late].End; e == nil || e.Lost != 0 || e.Denials != early+late {
+		t.Errorf("%+v", e)
+	}
+	if got := ws.all(); len(got) != 1 || !strings.Contains(got[0], "does not read") {
+		t.Errorf("warnings %q", got)
 	}
 }
 

@@ -48,11 +48,13 @@ type runCmd struct {
 	FailOnDenial   bool          `group:"process" help:"Exit 120 where it would be 0 if anything was refused (default off)."`
 	Audit          bool          `name:"audit" group:"policy" help:"Refuse nothing: record what would be refused. The guards hold (default off)."`
 
-	Trace      string `placeholder:"FILE|fd:N|-" group:"records" help:"Write the trace there, for ptguard dump; - is standard error (default none)."`
-	TraceLevel string `enum:"denials,decisions,all" default:"denials" group:"records" help:"What goes into the trace: denials, decisions or all (default ${default})."`
-	Log        string `placeholder:"FILE|fd:N|none" env:"PTGUARD_LOG" group:"records" help:"Where the live lines go (default standard error)."`
-	Verbose    bool   `short:"v" group:"records" help:"Tell more at the start: variables that are not passed on, the temp folder (default off)."`
-	Quiet      bool   `short:"q" group:"records" help:"No live lines, no summary (default off)."`
+	Trace      string   `placeholder:"FILE|fd:N|unix:PATH|-" group:"records" help:"Write the trace there, for ptguard dump; - is standard error (default none)."`
+	TraceSize  byteSize `placeholder:"SIZE" group:"records" help:"Begin a new file when the trace would exceed this size, such as 64M; the old one becomes FILE.1 (default no limit)."`
+	TraceKeep  int      `placeholder:"N" default:"5" group:"records" help:"How many old files of the trace are kept, FILE.1 to FILE.N (default ${default})."`
+	TraceLevel string   `enum:"denials,decisions,all" default:"denials" group:"records" help:"What goes into the trace: denials, decisions or all (default ${default})."`
+	Log        string   `placeholder:"FILE|fd:N|none" env:"PTGUARD_LOG" group:"records" help:"Where the live lines go (default standard error)."`
+	Verbose    bool     `short:"v" group:"records" help:"Tell more at the start: variables that are not passed on, the temp folder (default off)."`
+	Quiet      bool     `short:"q" group:"records" help:"No live lines, no summary (default off)."`
 
 	Command []string `arg:"" passthrough:"" placeholder:"CMD" name:"cmd" help:"Program to run and its arguments."`
 }
@@ -137,6 +139,7 @@ type guarded struct {
 	warnings []string
 	flags    []string // the policy's part of the command line
 	audit    bool
+	parts    []string // names that the trace will get when it is rotated
 	scratch  *scratch // nil if the run has no temp folder of its own
 }
 
@@ -274,9 +277,14 @@ func (g *guarded) openRecords(c *runCmd) (err error) {
 	if err != nil {
 		return err
 	}
-	g.sink, err = record.Open(trace, record.SinkOptions{Run: runID(), Level: level, Warn: g.live.Warn})
+	g.sink, err = record.Open(trace, record.SinkOptions{Run: runID(), Level: level, Warn: g.live.Warn, MaxSize: int64(c.TraceSize), Keep: c.TraceKeep})
 	if err != nil {
 		return err
+	}
+	if path, _, _, ok := g.sink.File(); ok && c.TraceSize > 0 {
+		for i := range c.TraceKeep {
+			g.parts = append(g.parts, record.PartName(path, i+1))
+		}
 	}
 	return nil
 }
@@ -285,7 +293,7 @@ func runID() string { return strings.ToLower(rand.Text()[:12]) }
 
 // protected lists the files the tree must not change: policies, trace, log.
 func (g *guarded) protected(policies []string) []string {
-	out := slices.Clone(policies)
+	out := append(slices.Clone(policies), g.parts...)
 	for _, file := range []func() (string, uint64, uint64, bool){g.sink.File, g.log.File} {
 		if path, _, _, ok := file(); ok {
 			out = append(out, path)

@@ -29,7 +29,7 @@ let seq = 0;
 const SEQ = R.seq.map((d) => (seq += d));
 let time = 0;
 const T = Float64Array.from(R.t, (d) => (time += d)); // microseconds since D.base
-const REFUSED = WHY.map((y) => ['denial', 'seal', 'scope', 'fence'].includes(S[y[Y_KIND]]));
+const REFUSED = WHY.map((y) => D.refusals.includes(S[y[Y_KIND]]));
 const ALLOWED = WHY.map((y) => S[y[Y_KIND]] === 'decision');
 const program = (w) => S[w[W_COMM]] || S[w[W_EXE]].split('/').pop() || '?';
 const who = (w) => (w[W_PID] ? program(w) + '[' + w[W_PID] + ']' : 'several processes');
@@ -425,7 +425,7 @@ const recordList = new VList('record-list', 'Records', 'grid', (at) => {
   const kind = S[y[Y_KIND]], verdict = S[y[Y_VERDICT]] || kind;
   return h('div', { class: 'cells', role: 'row', 'aria-rowindex': at + 1 },
     cell(String(SEQ[i]), 'num'), cell(clock(T[i], true), 'num'), cell(verdict, REFUSED[R.why[i]] ? 'v-bad' : ALLOWED[R.why[i]] ? 'v-ok' : 'dim'),
-    cell(S[a[A_ACCESS]] || (['denial', 'seal', 'scope', 'fence', 'decision'].includes(kind) ? 'call' : ''), null),
+    cell(S[a[A_ACCESS]] || (REFUSED[R.why[i]] || ALLOWED[R.why[i]] ? 'call' : ''), null),
     cell((R.count[i] > 0 ? num(R.count[i]) + ' × ' : '') + object(i), 'mono'), cell(kind === 'start' || kind === 'end' || kind === 'warning' ? 'ptguard' : who(w), null), cell(S[y[Y_RULE]] || S[y[Y_REASON]], 'dim'));
 }, (at, e) => { if (!e.key || e.key === 'Enter' || e.key === ' ') detail(M[at]); });
 
@@ -577,6 +577,7 @@ function header() {
   if (start?.lifted?.length) facts.push(['lifted', start.lifted.join(', ')]);
   $('facts').replaceChildren(...facts.map(([k, v]) => h('div', {}, h('dt', {}, k), h('dd', {}, v))));
   const notices = [];
+  if (start?.audit) notices.push('Audit mode: nothing was enforced. What stands here as refused was allowed and would have been refused.');
   if (r && !end) notices.push('The trace has no end record: the run was killed, or goes on.');
   if (end?.lost) notices.push(num(end.lost) + ' records were lost while the run went on.');
   if (D.bad) notices.push(num(D.bad) + ' lines of the trace were cut off or broken, and are left out.');
