@@ -319,7 +319,7 @@ func (r reader) program(kind specKind) func(ast.Node) error {
 			return err
 		}
 		if d, ok := n.(*policytext.Shape); ok {
-			return errors.Join(r.path(program, nil), d.OneOf("program"))
+			return errors.Join(r.path(program, nil), d.Need("program"))
 		}
 		if program == nil {
 			return r.fail(n, "a rule of %s names its program:", specVerbs[kind])
@@ -381,7 +381,7 @@ func (r reader) net(kind specKind) func(ast.Node) error {
 			return err
 		}
 		if d, ok := n.(*policytext.Shape); ok {
-			return errors.Join(r.paths(to, nil), d.OneOf("address"))
+			return errors.Join(r.paths(to, nil), d.Need("address"))
 		}
 		if to == nil {
 			return r.fail(n, "a rule of %s names its address:", specVerbs[kind])

@@ -15,7 +15,7 @@ const SchemaLine = "# yaml-language-server: $schema=ptguard-policy.schema.json"
 // word (where a path may begin, what an address is) the schema leaves to the reader.
 func Schema() ([]byte, error) {
 	r := reader{s: &Source{name: "schema"}}
-	return policytext.Schema("ptguard policy, format 1", "ptguard", r.policy, descriptions, keyDescriptions)
+	return policytext.Schema("ptguard policy, format 1", []string{"ptguard"}, r.policy, descriptions, keyDescriptions)
 }
 
 // descriptions are what an editor shows for a key. TestSchemaDescribes finds the key that

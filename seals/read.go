@@ -42,6 +42,9 @@ func (r reader) file(root ast.Node) error {
 	err := r.Mapping(root, "", []policytext.Key{
 		{Name: "ptguard-seals", Read: func(n ast.Node) error {
 			version = true
+			if d, ok := n.(*policytext.Shape); ok {
+				return d.Note(map[string]any{"const": 1})
+			}
 			if i, ok := n.(*ast.IntegerNode); !ok || i.GetToken().Value != "1" {
 				return r.Fail(n, "ptguard-seals: %s is not a format this version reads: want 1", policytext.Show(n))
 			}
@@ -53,6 +56,9 @@ func (r reader) file(root ast.Node) error {
 			return r.List("seals", r.seal)(n)
 		}},
 	})
+	if d, ok := root.(*policytext.Shape); ok && err == nil {
+		return d.Need("ptguard-seals", "owner", "seals")
+	}
 	missing := ""
 	switch {
 	case err != nil:
@@ -74,6 +80,9 @@ func (r reader) seal(n ast.Node) error {
 	err := r.Mapping(n, "seals", []policytext.Key{
 		{Name: "path", Read: func(n ast.Node) error { return r.Path(n, r.path(s)) }},
 		{Name: "letters", Read: func(n ast.Node) error {
+			if d, ok := n.(*policytext.Shape); ok {
+				return d.Note(map[string]any{"type": "string", "pattern": "^[RWMC]{1,4}$"})
+			}
 			text, err := r.Text(n)
 			if err != nil {
 				return err
@@ -86,6 +95,9 @@ func (r reader) seal(n ast.Node) error {
 		{Name: "reason", Read: r.line(&s.Reason)},
 		{Name: "hint", Read: r.line(&s.Hint)},
 	})
+	if d, ok := n.(*policytext.Shape); ok && err == nil {
+		return d.Need("path", "letters", "reason")
+	}
 	switch {
 	case err != nil:
 		return err

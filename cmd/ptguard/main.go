@@ -33,7 +33,7 @@ type cli struct {
 	Grants  grantsCmd  `cmd:"" help:"Show or take back the answers that were kept with always."`
 	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`
 	Report  reportCmd  `cmd:"" help:"Make one HTML page of a trace, to look at."`
-	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of policy files or of records."`
+	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of policy files, seal files or records."`
 	Version versionCmd `cmd:"" help:"Show the version."`
 }
 

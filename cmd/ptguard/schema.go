@@ -8,11 +8,12 @@ import (
 
 	"ptguard/record"
 	"ptguard/rules"
+	"ptguard/seals"
 )
 
-// schemaCmd is "ptguard schema policy|record".
+// schemaCmd is "ptguard schema policy|record|seals".
 type schemaCmd struct {
-	Of string `arg:"" enum:"policy,record" help:"policy: a policy file; record: one line of a trace."`
+	Of string `arg:"" enum:"policy,record,seals" help:"policy: a policy file; record: one line of a trace; seals: a seal file."`
 }
 
 // Run is called by kong.
@@ -22,6 +23,8 @@ func (c *schemaCmd) Run() error {
 	switch c.Of {
 	case "policy":
 		text, err = rules.Schema()
+	case "seals":
+		text, err = seals.Schema()
 	case "record":
 		text, err = record.Schema()
 	}

@@ -69,7 +69,7 @@ func usageError(err error, args []string) error {
 	case command == "report" && strings.HasPrefix(text, "missing flags"):
 		text = "report: where does the page go? usage: ptguard report TRACE -o FILE.html"
 	case command == "schema" && strings.Contains(text, "<of>"):
-		text = "schema: of what? usage: ptguard schema policy|record"
+		text = "schema: of what? usage: ptguard schema policy|record|seals"
 	case command == "" && !strings.HasPrefix(args[0], "-"):
 		text = "unknown command " + record.Escape(args[0])
 		if word := nearest(args[0], commandNames()); word != "" {

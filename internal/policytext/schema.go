@@ -15,9 +15,9 @@ import (
 )
 
 // Schema is the JSON Schema (draft 2020-12) of what read, the reader of a whole file, takes.
-// required is the key that must be there. words describe keys by their full name
+// required are the keys that must be there. words describe keys by their full name
 // (files.read), keyWords the keys of an element of a list by their own.
-func Schema(title, required string, read func(ast.Node) error, words, keyWords map[string]string) ([]byte, error) {
+func Schema(title string, required []string, read func(ast.Node) error, words, keyWords map[string]string) ([]byte, error) {
 	root, err := describe("", read)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func Schema(title, required string, read func(ast.Node) error, words, keyWords m
 		return nil, err
 	}
 	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	out["title"], out["required"] = title, []string{required}
+	out["title"], out["required"] = title, required
 	text, err := json.MarshalIndent(out, "", "  ")
 	return append(text, '\n'), err
 }
@@ -49,7 +49,8 @@ type Shape struct {
 	child map[string]*Shape
 	items func(ast.Node) error
 	each  func(ast.Node) error // of a mapping with keys of any name
-	one   []string             // exactly one of these keys is there
+	need  []string             // all of these keys must be there
+	one   []string             // exactly one of these keys must be there
 	other *Shape
 }
 
@@ -90,11 +91,10 @@ func (m describer) schema(d *Shape) (map[string]any, error) {
 		}
 		out["type"], out["properties"], out["additionalProperties"] = "object", properties, false
 	}
-	switch len(d.one) {
-	case 0:
-	case 1:
-		out["required"] = d.one
-	default:
+	if len(d.need) > 0 {
+		out["required"] = d.need
+	}
+	if len(d.one) > 0 {
 		var one []any
 		for _, name := range d.one {
 			one = append(one, map[string]any{"required": []string{name}})
@@ -196,6 +196,12 @@ func (d *Shape) path() error {
 
 func (d *Shape) paths() error {
 	return d.Note(map[string]any{"type": []string{"string", "null", "array"}, "items": map[string]any{"type": []string{"string", "null"}}})
+}
+
+// Need notes that these keys must be there.
+func (d *Shape) Need(keys ...string) error {
+	d.need = keys
+	return ErrDescribed
 }
 
 // OneOf notes that one of these keys, and no two, must be there.
