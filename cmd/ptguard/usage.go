@@ -19,12 +19,19 @@ var alias = map[string]string{"--version": "version", "-V": "version", "help": "
 // where they would be the program's.
 const runUsage = "ptguard run [flags] [--] CMD [ARG…]"
 
+// usages are the usage lines of the commands whose flags come before their words.
+var usages = map[string]string{
+	"run":   runUsage,
+	"why":   "ptguard why [flags] ACCESS OBJECT…  or  ptguard why [flags] TRACE:SEQ",
+	"learn": "ptguard learn [flags] [-o FILE] [--] CMD [ARG…]  or  ptguard learn [flags] --from TRACE",
+}
+
 var errNoProgram = errors.New("run: which program? usage: " + runUsage)
 
-// help prints the parser's help with the usage line of run put right.
+// help prints the parser's help with the usage lines put right.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
-	if node := ctx.Selected(); node != nil && node.Name == "run" {
-		if _, err := fmt.Fprintf(ctx.Stdout, "Usage: %s\n\n%s\n", runUsage, node.Help); err != nil {
+	if node := ctx.Selected(); node != nil && usages[node.Name] != "" {
+		if _, err := fmt.Fprintf(ctx.Stdout, "Usage: %s\n\n%s\n", usages[node.Name], node.Help); err != nil {
 			return err
 		}
 		options.NoAppSummary, options.Summary = true, false
