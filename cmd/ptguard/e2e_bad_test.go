@@ -50,7 +50,7 @@ func TestBadInput(t *testing.T) {
 		"bad address":        {flags: policy(good + "net:\n  connect: [ \"localhost:80\" ]\n"), says: []string{"p.yaml:3:", "localhost"}},
 		"bad port":           {flags: policy(good + "net:\n  connect: [ \"127.0.0.1:99999\" ]\n"), says: []string{"p.yaml:3:", "99999"}},
 		"unknown access":     {flags: policy(good + "files:\n  deny: [ { path: /x, access: [raed] } ]\n"), says: []string{"p.yaml:3:", "raed", "read"}},
-		"not supported yet":  {flags: policy(good + "ask: { via: tty }\n"), says: []string{"p.yaml:2:", "not supported by this version"}},
+		"not supported yet":  {flags: policy(good + "scopes: { api: { net: { families: [unix] } } }\n"), says: []string{"p.yaml:2:", "not supported by this version"}},
 		"contradiction":      {flags: policy(good + "mode: open\nfiles:\n  deny: [ /x ]\n"), says: []string{"p.yaml:", "open"}},
 		"open and a rule":    {flags: flags("--mode", "open", "--deny", "/x"), says: []string{"open"}},
 		"twice the same key": {flags: policy(good + "mode: strict\nmode: open\n"), says: []string{"p.yaml:3:", "mode"}},
