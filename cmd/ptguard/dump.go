@@ -25,7 +25,7 @@ type dumpCmd struct {
 	Event   []string `placeholder:"NAME" help:"Only records of this audit event or system call (repeatable; default all)."`
 	Path    []string `placeholder:"GLOB" sep:"none" help:"Only records about a path that matches (repeatable; default all)."`
 	PID     []int    `name:"pid" placeholder:"PID" help:"Only records of this process or thread (repeatable; default all)."`
-	Verdict []string `placeholder:"WORD" help:"Only records with this verdict: allow, deny, hide, ask-allow, ask-deny or kill (repeatable; default all)."`
+	Verdict []string `placeholder:"WORD" help:"Only records with this verdict: allow, deny, hide, ask, ask-allow, ask-deny or kill (repeatable; default all)."`
 	Since   string   `placeholder:"TIME" help:"Only records from this time on: RFC 3339, or a duration before now such as 10m (default all)."`
 	Against string   `placeholder:"OLD" help:"Only refusals of a kind that the trace OLD does not have; the summary tells what is new and what is gone (default none)."`
 	Follow  bool     `short:"f" help:"Go on when the file grows or is rotated, until interrupted (default off)."`

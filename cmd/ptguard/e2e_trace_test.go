@@ -97,7 +97,7 @@ func TestTraceRotates(t *testing.T) {
 	}
 	b.Reset(t)
 	trace := filepath.Join(b.Work, "t") // where the tree may write
-	r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "run", "--trace", trace, "--trace-size", "64K", "--trace-keep", "3", "-q", "--", "sh", "-c", tamper + "; " + script}})
+	r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "run", "--trace", trace, "--trace-size", "64K", "--trace-keep", "8", "-q", "--", "sh", "-c", tamper + "; " + script}})
 	if r.Status != 200 || r.Stdout != "t.9\n" {
 		t.Fatalf("%v", r)
 	}
