@@ -55,6 +55,9 @@ type Needs struct {
 	// Families are the address families that a socket may have: some of unix, inet, inet6
 	// and netlink-route.
 	Families []string
+	// Moves: something whose contents are denied may be given another name, so no name may
+	// change while a file is opened.
+	Moves bool
 	// Made: a decision can depend on which files, not only directories and sockets, the tree
 	// made itself.
 	Made bool
@@ -89,6 +92,7 @@ func (p *Policy) needs() Needs {
 		}
 		n.Reads = n.Reads || e.access&readBundle != 0
 		n.Looks = n.Looks || e.access&decode.Look != 0
+		n.Moves = n.Moves || !e.program && e.access&decode.Read != 0 && e.access&decode.Remove == 0
 		// Permissive executes what may be read, so a deny of reading is one of exec.
 		n.Exec = n.Exec || e.access&decode.Exec != 0
 		// A deny that covers reading too has refused the open before the mapping.

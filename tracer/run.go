@@ -145,7 +145,7 @@ func Run(cfg *Config) (result Result, err error) {
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
 		return result, fmt.Errorf("read the limit on core dumps: %w", err)
 	}
-	l.sealsMove = cfg.Policy.Seals().Movable()
+	l.sealsMove = cfg.Policy.Seals().Movable() || cfg.Policy.Needs().Moves
 	c, err := launch(cfg, l.policy, domain)
 	if err != nil {
 		return result, err

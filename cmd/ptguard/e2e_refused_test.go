@@ -1001,3 +1001,22 @@ os.execvp("sh", ["sh", "-c", "ulimit -c; ulimit -Hc"])
 `
 	ktest.Same(t, ktest.Case{Argv: []string{"python3", "-c", script}, Stdout: "told ("})
 }
+
+// TestDeniedReadRace: a file that may not be read, but may be moved, is never read under the
+// name that a thread gives it while another opens that name.
+func TestDeniedReadRace(t *testing.T) {
+	t.Parallel()
+	tracee := ktest.Tracee(t, "sealrace")
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		b.Write(t, "work/s", "secret\n")
+		b.Write(t, "work/p", "plain\n")
+	})
+	if bare := b.Bare(t, tracee, "s", "p", "20000"); bare.Stdout != "won some, opened some\n" {
+		t.Fatalf("the race is never won without ptguard: %v", bare)
+	}
+	b.Reset(t)
+	policy := b.Write(t, "outside/p.yaml", "ptguard: 1\nfiles: { deny: [ { path: ./s, access: [read] } ] }\n")
+	if got := b.Guard(t, []string{"--policy", policy}, tracee, "s", "p", "3000"); got.Stdout != "won none, opened some\n" {
+		t.Errorf("%v", got)
+	}
+}
