@@ -4,8 +4,10 @@ package main_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -50,5 +52,44 @@ func TestFullPipe(t *testing.T) {
 	}
 	if names, err := filepath.Glob(b.Path("work/denied/*")); err != nil || len(names) > 0 {
 		t.Errorf("%d files were made (%v)", len(names), err)
+	}
+}
+
+// TestStorms: hundreds of threads, of processes alive at once, and a program without a
+// descriptor left: each refusal is one, each is in the trace's count, and nothing is stuck.
+func TestStorms(t *testing.T) {
+	t.Parallel()
+	program := ktest.Tracee(t, "storm")
+	fill := func(t testing.TB, b *ktest.Box) {
+		b.Write(t, "work/secret", "secret\n")
+		b.Write(t, "work/plain", "plain\n")
+	}
+	for name, c := range map[string]struct {
+		argv   []string
+		before string // what both runs say first
+		opens  int
+	}{
+		"500 threads":   {[]string{"threads", "500", "10"}, "", 5000},
+		"200 processes": {[]string{"forks", "200", "10"}, "", 2000},
+		"no descriptor": {[]string{"files", "3", "2"}, strings.Repeat("199 Too many open files\n", 3), 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, fill)
+			argv := append([]string{program}, c.argv...)
+			if r := b.Bare(t, argv...); r.Stdout != c.before+fmt.Sprintf("opened %d refused 0 other 0\n", c.opens) {
+				t.Fatalf("bare: %v", r)
+			}
+			b.Reset(t)
+			r := b.Guard(t, []string{"--deny", "./secret"}, argv...)
+			if r.Stdout != c.before+fmt.Sprintf("opened 0 refused %d other 0\n", c.opens) || r.Status != 0 {
+				t.Errorf("guarded: %v", r)
+			}
+			b.NoProcessLeft(t)
+			records := b.Records(t)
+			if end := records[len(records)-1].End; end == nil || end.Denials != uint64(c.opens) {
+				t.Errorf("want %d denials in the last record, got %+v", c.opens, end)
+			}
+		})
 	}
 }
