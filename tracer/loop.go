@@ -46,6 +46,7 @@ type loop struct {
 	core        unix.Rlimit // the limit on core dumps that ptguard was started with
 	limits      rules.Limits
 	over        *Limit                // the limit that ended the tree
+	noExecTold  bool                  // tellNoExec has
 	ipc         map[ipcObject]madeIPC // the tree's own, in mode strict
 
 	turns    turns

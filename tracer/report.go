@@ -353,3 +353,15 @@ func openFlagNames(flags uint64) []string {
 	}
 	return out
 }
+
+// tellNoExec records, for the first task that it concerns, that a part of the tree has less
+// than the tier of the start record says: the same protection, by one stop more a call.
+func (l *loop) tellNoExec(s stopped) {
+	if l.noExecTold {
+		return
+	}
+	l.noExecTold = true
+	r := l.newRecord(s, record.KindWarning)
+	r.Reason = "it may map no executable memory, so its calls end at an exit stop and not in the stub: race-free, one stop more"
+	l.cfg.Sink.Put(r, nil)
+}

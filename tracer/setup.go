@@ -173,6 +173,7 @@ func (l *loop) stepDone(s stopped, res int64) {
 		// Its security module or a filter of its own lets it map no executable memory: then
 		// each call is ended at its exit stop.
 		sp.noExec, u.stub, u.step = true, false, stepFD
+		l.tellNoExec(s)
 		l.stepDone(s, u.fd)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ptguard/internal/ktest"
+	"ptguard/record"
 )
 
 // TestFairTurns: processes that stop all the time do not keep another one waiting. wait4(2)
@@ -174,7 +175,7 @@ func TestOtherListener(t *testing.T) {
 // their exit stop instead.
 func TestNoExecutableMapping(t *testing.T) {
 	t.Parallel()
-	program := ktest.Tracee(t, "noexecmap")
+	program := ktest.Tracee(t, "noexecmap", "-static")
 	const want = "map Permission denied\nbind Success\nchild Success\nagain Address already in use\noutside %s\n"
 	bare := ktest.NewBox(t, nil)
 	if r := bare.Bare(t, program); r.Stdout != fmt.Sprintf(want, "Success") {
@@ -186,6 +187,15 @@ func TestNoExecutableMapping(t *testing.T) {
 	}
 	b.Absent(t, "outside/three")
 	b.Find(t, ktest.Want{Syscall: "bind", Path: "../outside/three"})
+	told := 0
+	for _, r := range b.Records(t) {
+		if r.Kind == record.KindWarning && strings.Contains(r.Reason, "exit stop") {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d records tell of the exit stop, want one", told)
+	}
 }
 
 // TestNoExecutableMemfd: with vm.memfd_noexec=2 the window comes in as ever: its mapping, not
