@@ -43,7 +43,7 @@ func (e Effect) String() string {
 	return [...]string{"nothing", "grants", "refuses", "hides", "lifted", "exempts"}[e]
 }
 
-// The steps of POLICY.md section 3. Scopes come with a later version.
+// The steps of POLICY.md section 3.
 const (
 	stepGuards = 1
 	stepSeals  = 2
