@@ -256,7 +256,7 @@ func TestHardened(t *testing.T) {
 		b.Env = []string{"TMPDIR=/tmp"} // it makes a socket there, whose path must be short
 		argv := []string{
 			"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-			"--disable-sync", "--user-data-dir=" + b.Tmp + "/profile", "--dump-dom", "file://" + b.Work + "/page.html",
+			"--disable-sync", "--user-data-dir=" + b.Work + "/profile", "--dump-dom", "file://" + b.Work + "/page.html",
 		}
 		if r := b.Run(t, ktest.Cmd{Argv: argv, Timeout: 2 * time.Minute}); !strings.Contains(r.Stdout, "scripts 42") {
 			t.Fatalf("bare: %v", r)

@@ -26,7 +26,7 @@ func TestTiers(t *testing.T) {
 		{"without the stub", "ptguard_nostub", nil, "exit stops instead of the stub"},
 		{"contained", "", box, "range guard instead of mseal"},
 		{"plain", "ptguard_plain", nil, "check-then-continue"},
-		{"without Landlock", "ptguard_nolandlock", nil, "!Landlock"},
+		{"without Landlock", "ptguard_nolandlock", nil, "!Landlock signal scope"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
