@@ -262,19 +262,41 @@ func TestLearnBadInput(t *testing.T) {
 		{nil, "which program?"},
 		{[]string{"--from", "x", "--", "true"}, "not both"},
 		{[]string{"--from", "/nowhere"}, "/nowhere"},
-		{[]string{"-o", b.Path("bad.yaml"), "--", "true"}, "wirte"},
+		{[]string{"-o", b.Path("bad.yaml"), "--", "touch", "ran"}, "wirte"},
+		{[]string{"-o", b.Path("no/p.yaml"), "--", "touch", "ran"}, "no/p.yaml: no such file"},
+		{[]string{"-o", b.Path("."), "--", "touch", "ran"}, "not a regular file"},
 	} {
 		r := b.Run(t, ktest.Cmd{Argv: append([]string{ktest.Binary(t), "learn"}, c.words...)})
 		if r.Status != 125 || !strings.Contains(r.Stderr, c.want) {
 			t.Errorf("%q: %v", c.words, r)
 		}
 	}
+	b.Absent(t, "work/ran")
 	// CMD's status is passed on.
 	for _, status := range []string{"0", "7"} {
 		r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "learn", "-o", b.Path("p.yaml"), "--", "sh", "-c", "exit " + status}})
 		if (r.Status == 0) != (status == "0") || r.Status != 0 && r.Status != 7 {
 			t.Errorf("exit %s: %v", status, r)
 		}
+	}
+}
+
+// With another base than that of the run, what the run allowed is asked again, too.
+func TestLearnFromWithAnotherBase(t *testing.T) {
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) { b.Write(t, "outside/b", "b") })
+	script := "cat ../outside/b; echo x > a; cat a"
+	b.Guard(t, []string{"--trace-level", "decisions"}, "sh", "-c", script)
+	learn := func(flags ...string) ktest.Result {
+		return b.Run(t, ktest.Cmd{Argv: append([]string{ktest.Binary(t), "learn", "--from", b.Trace}, flags...)})
+	}
+	if r := learn(); r.Status != 0 || strings.Contains(r.Stdout, "files:") {
+		t.Errorf("the run's own base: %v", r)
+	}
+	if r := learn("--preset", "strict", "-o", b.Path("strict.yaml")); r.Status != 0 || !strings.Contains(b.Text(t, "strict.yaml"), "files:\n  read:") {
+		t.Errorf("strict: %v", r)
+	}
+	if r := b.Guard(t, []string{"-p", b.Path("strict.yaml")}, "sh", "-c", script); r.Status != 0 {
+		t.Errorf("with what was learned: %v", r)
 	}
 }
 

@@ -46,6 +46,9 @@ func (c *learnCmd) Run() error {
 		if err != nil {
 			return err
 		}
+		if err := c.writable(); err != nil {
+			return err
+		}
 		dir, err := os.MkdirTemp("", "ptguard-learn-")
 		if err != nil {
 			return fmt.Errorf("make a folder for the trace: %w", errnoOf(err))
@@ -61,6 +64,24 @@ func (c *learnCmd) Run() error {
 	}
 	if status != 0 {
 		return &statusError{code: status}
+	}
+	return nil
+}
+
+// writable tells, before CMD runs, whether the policy can be written where it should go.
+func (c *learnCmd) writable() error {
+	if c.Out == "" {
+		return nil
+	}
+	name := c.Out
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("write policy %s: not a regular file", record.Escape(c.Out))
+	}
+	if err := unix.Access(filepath.Dir(name), unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("write policy %s: %w", record.Escape(c.Out), err)
 	}
 	return nil
 }
@@ -132,12 +153,14 @@ func (c *learnCmd) propose(trace string) error {
 	if err != nil {
 		return err
 	}
+	otherBase := c.From != "" && c.given() // adopt gives
 	if !c.given() && start != nil {
 		if err := c.adopt(start.Start); err != nil {
 			return err
 		}
 	}
 	l := newLesson(q)
+	l.otherBase = otherBase
 	for i := range records {
 		l.hear(&records[i])
 	}

@@ -49,11 +49,13 @@ type refusal struct {
 type lesson struct {
 	q       *inquiry
 	allowed uint64
-	wishes  []wish
-	known   map[string]int // of wishes
-	kept    []refusal
-	keptAt  map[string]int
-	guards  uint64
+	// otherBase: the run had another policy than the one that is asked here.
+	otherBase bool
+	wishes    []wish
+	known     map[string]int // of wishes
+	kept      []refusal
+	keptAt    map[string]int
+	guards    uint64
 	// made are the folders that the run itself made, gone the names it took away again.
 	made, gone map[string]bool
 	// fresh are the names that the run made; secrets those that were there before and whose
@@ -96,7 +98,9 @@ func (l *lesson) hear(rec *record.Record) {
 			l.fresh[f.Path] = true
 		}
 	}
-	if !refused {
+	// A run that had another policy allowed what this one may refuse. What the built-in roots
+	// and facts of the run allowed is not asked again: a trace does not tell all of these.
+	if again := l.otherBase && slices.Contains([]rules.Layer{rules.LayerMode, rules.LayerPreset, rules.LayerFile, rules.LayerFlag}, rules.Layer(rec.Layer)); !refused && !again {
 		l.allowed += times
 		return
 	}
@@ -657,6 +661,14 @@ func (l *lesson) check(name, text string) error {
 	return nil
 }
 
+// number is "1 act", "2 acts".
+func number(n uint64, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", n, word)
+}
+
 // report prints what was observed against what is granted.
 func (l *lesson) report(out io.Writer, written bool, name string, changed bool) error {
 	w := &strings.Builder{}
@@ -668,7 +680,15 @@ func (l *lesson) report(out io.Writer, written bool, name string, changed bool) 
 	for _, a := range l.granted {
 		items += len(a.items)
 	}
-	fmt.Fprintf(w, "ptguard: observed: %d acts that the policy grants, %d more on %d objects, of which %d new lines grant:\n", l.allowed, asked, len(l.wishes), items)
+	fmt.Fprintf(w, "ptguard: observed: %s that the policy grants", number(l.allowed, "act"))
+	if asked > 0 {
+		fmt.Fprintf(w, ", %d more on %s", asked, number(uint64(len(l.wishes)), "object"))
+	}
+	if items > 0 {
+		fmt.Fprintf(w, "; %s:\n", number(uint64(items), "new line"))
+	} else {
+		w.WriteString("; no new line\n")
+	}
 	for _, a := range l.granted {
 		for _, it := range a.items {
 			tier := ""
@@ -685,7 +705,7 @@ func (l *lesson) report(out io.Writer, written bool, name string, changed bool) 
 		}
 	}
 	if l.guards > 0 {
-		fmt.Fprintf(w, "ptguard: refused by guards, which no policy lifts: %d acts\n", l.guards)
+		fmt.Fprintf(w, "ptguard: refused by guards, which no policy lifts: %s\n", number(l.guards, "act"))
 	}
 	switch {
 	case written && changed:
