@@ -19,7 +19,7 @@ const DefaultAskTimeout = 60 * time.Second
 const maxAskTimeout = 24 * time.Hour
 
 // Asking is what a policy says about questions: whom to ask instead of refusing what nothing
-// has decided (POLICY.md section 6).
+// has decided (docs/manual.md, Fence and questions).
 type Asking struct {
 	// On: the last step asks. False: it refuses.
 	On bool

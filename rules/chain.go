@@ -11,7 +11,7 @@ import (
 
 // Step is one rule that a decision looked at, or one step at which there was none.
 type Step struct {
-	// Order is the step of the decision, as POLICY.md section 3 counts them.
+	// Order is the step of the decision, as docs/manual.md counts them in "How a decision is made".
 	Order int
 	// Rule is nil where no rule of this step covers the object.
 	Rule *Rule
@@ -43,7 +43,7 @@ func (e Effect) String() string {
 	return [...]string{"nothing", "grants", "refuses", "hides", "lifted", "exempts"}[e]
 }
 
-// The steps of POLICY.md section 3.
+// The steps of docs/manual.md, How a decision is made. Step 4, the scope, chooses the policy that is asked.
 const (
 	stepGuards = 1
 	stepSeals  = 2

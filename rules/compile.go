@@ -628,7 +628,7 @@ func (c *compiler) builtin(name, text, reason string, access decode.Access) *Rul
 	return r
 }
 
-// builtins adds the built-in roots of POLICY.md section 4 that have a path; those that
+// builtins adds the built-in roots of docs/manual.md, What is granted without a rule, that have a path; those that
 // go by what an object is are in Policy.intrinsic.
 func (c *compiler) builtins() {
 	if c.scope.name == ScopeUser {
@@ -739,7 +739,7 @@ func (c *compiler) protect() {
 }
 
 // lift finds which allows of files and flags lift which denies of presets: those that
-// name the denied object or a path beneath the deny's root (POLICY.md section 3, 6).
+// name the denied object or a path beneath the deny's root (docs/manual.md, How a decision is made, 6).
 func (c *compiler) lift() {
 	var allows []*entry
 	for _, e := range c.p.entries {

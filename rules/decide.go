@@ -24,7 +24,7 @@ const (
 
 // Decide answers one request. It is the one place where anything is allowed or refused:
 // enforcement, `why`, `replay`, `check` and tests call it. The steps are those of
-// POLICY.md section 3. Allowing costs no allocation.
+// docs/manual.md, How a decision is made. Allowing costs no allocation.
 func (p *Policy) Decide(r *Request) Decision {
 	d := p.decide(r, nil)
 	if p.outer == nil {
@@ -479,7 +479,7 @@ var (
 	ruleFamilies      = &Rule{Pos: "builtin families", Layer: LayerBuiltin, Verb: "guard", Text: "unix inet inet6 netlink-route", Access: decode.Connect | decode.Bind, fix: "-"}
 )
 
-// deviceRule grants the devices of POLICY.md section 4, by number, wherever they lie.
+// deviceRule grants the devices that are granted without a rule, by number, wherever they lie.
 func deviceRule(f *File) *Rule {
 	if f.Mode&typeMask != typeChar {
 		return nil

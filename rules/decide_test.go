@@ -35,7 +35,7 @@ func verdicts(t *testing.T, p *Policy, lines string) {
 	}
 }
 
-// The table of POLICY.md section 9, as far as a request can express it.
+// The table of decisions, as far as a request can express it.
 func TestDefaultPreset(t *testing.T) {
 	p := compile(t, nil, "", FlagValues{})
 	verdicts(t, p, `

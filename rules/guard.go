@@ -8,7 +8,7 @@ import (
 	"ptguard/decode"
 )
 
-// The guards of POLICY.md section 5 that a Request can express; the others are constant
+// The guards of docs/manual.md that a Request can express; the others are constant
 // refusals of the tracer's call table.
 var (
 	guardOutsider = &Rule{

@@ -87,8 +87,8 @@ func (m *Machine) WorkFolder(sources []*Source) (dir string, explicit bool) {
 	return dir, explicit
 }
 
-// RuntimePaths are the parts of @runtime that are the same on every machine (POLICY.md
-// section 4), as patterns.
+// RuntimePaths are the parts of @runtime that are the same on every machine (docs/manual.md,
+// What is granted without a rule), as patterns.
 func RuntimePaths() []string {
 	return []string{
 		"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",

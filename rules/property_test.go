@@ -157,7 +157,7 @@ func TestContainment(t *testing.T) {
 	}
 }
 
-// The matcher against doublestar, whose semantics POLICY.md takes but for one: there
+// The matcher against doublestar, whose semantics policies take but for one: there
 // a/** matches a itself.
 func TestMatchAgainstDoublestar(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))

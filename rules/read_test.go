@@ -102,7 +102,7 @@ func TestReadManyRules(t *testing.T) {
 	}
 }
 
-// The example of POLICY.md section 1 without the keys that later versions enforce.
+// The example of the manual without the keys that later versions enforce.
 func TestExampleOfThePolicyPage(t *testing.T) {
 	s, err := Read("policy.yaml", []byte(`ptguard: 1                       # format version
 extends: [permissive]

@@ -70,7 +70,7 @@ const (
 	ActExchange     = decode.ActExchange
 )
 
-// ScopeAPI is the scope of sanctioned programs (POLICY.md section 8).
+// ScopeAPI is the scope of sanctioned programs (docs/manual.md, Scopes).
 const ScopeAPI = "api"
 
 // Inode identifies a file system object for the run.

@@ -105,7 +105,7 @@ func TestScopeMistakes(t *testing.T) {
 	}
 }
 
-// Which letters an act raises, in which order (POLICY.md 7).
+// Which letters an act raises, in which order (docs/manual.md, Seals).
 func TestLettersOfActs(t *testing.T) {
 	for _, c := range []struct {
 		access decode.Access

@@ -13,7 +13,7 @@ import (
 // policy of a run has the same.
 func (p *Policy) Seals() *seals.Set { return p.machine.Seals }
 
-// The letters an act raises, in the order they are asked (POLICY.md section 7).
+// The letters an act raises, in the order they are asked (docs/manual.md, Seals).
 var (
 	letterR         = []seals.Letters{seals.R}
 	letterW         = []seals.Letters{seals.W}

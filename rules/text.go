@@ -50,7 +50,7 @@ func indexOf(list []string, word string) int {
 // reader walks the tree of one policy.
 type reader struct{ s *Source }
 
-// key is a word that may stand in a mapping; read is nil for one that POLICY.md has and
+// key is a word that may stand in a mapping; read is nil for one that the format has and
 // this version does not enforce.
 type key struct {
 	name string

@@ -9,7 +9,7 @@ import (
 	"ptguard/decode"
 )
 
-// role is the step of the decision order (POLICY.md section 3) an entry speaks in.
+// role is the step of the decision order (docs/manual.md) an entry speaks in.
 type role uint8
 
 const (
