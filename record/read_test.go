@@ -359,3 +359,20 @@ func TestCounterIsBounded(t *testing.T) {
 		t.Errorf("no %q in %s", want, &b)
 	}
 }
+
+// A cell that is wider than its column does not run into the next one.
+func TestTableWideCell(t *testing.T) {
+	var b bytes.Buffer
+	table := NewTable(&b, 0, false)
+	for _, n := range []int{cellWidth - 1, cellWidth, cellWidth + 1, cellWidth + 2, 3 * cellWidth} {
+		if err := table.Add(denial("/"+strings.Repeat("x", n)), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(b.String(), "x python3")+strings.Count(b.String(), "x  python3")+strings.Count(b.String(), "x   python3") != 5 {
+		t.Errorf("cells touch:\n%s", &b)
+	}
+}

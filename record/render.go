@@ -172,7 +172,7 @@ func (t *table) print(row []string) error {
 			from, to = len(b), len(b)+len(cell)
 		}
 		b = append(b, cell...)
-		for n := columns(cell); n < t.widths[i]+2; n++ {
+		for n := min(columns(cell), t.widths[i]+1); n < t.widths[i]+2; n++ { // a cell that is too wide keeps its distance
 			b = append(b, ' ')
 		}
 	}
@@ -290,8 +290,12 @@ func endText(e *End) string {
 	if e.Signal != "" {
 		status = "killed by " + e.Signal
 	}
-	return fmt.Sprintf("%s, %d denials, %d folded, %d lost, run %s",
-		status, e.Denials, e.Folded, e.Lost, duration(time.Duration(e.WallMS)*time.Millisecond))
+	denials := "denials"
+	if e.Denials == 1 {
+		denials = "denial"
+	}
+	return fmt.Sprintf("%s, %d %s, %d folded, %d lost, run %s",
+		status, e.Denials, denials, e.Folded, e.Lost, duration(time.Duration(e.WallMS)*time.Millisecond))
 }
 
 // Limits of the summary: names it counts, names it shows.

@@ -109,6 +109,14 @@ func (s *Source) Extends() []string {
 // Work is the work folder as the source states it, "" if it does not.
 func (s *Source) Work() string { return s.work.word }
 
+// WorkPos is the place where the source states the work folder, "" if it does not.
+func (s *Source) WorkPos() string {
+	if s.work.word == "" {
+		return ""
+	}
+	return s.posOf(s.work.pos, s.work.word)
+}
+
 // posOf words the place of a rule, as records and `policy show` print it.
 func (s *Source) posOf(at place, text string) string {
 	switch {

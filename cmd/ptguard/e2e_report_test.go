@@ -53,6 +53,20 @@ func traceLines(t *testing.T, records []*record.Record) string {
 	return name
 }
 
+// The page never takes the place of its trace.
+func TestReportKeepsTheTrace(t *testing.T) {
+	b := ktest.NewBox(t, nil)
+	b.Guard(t, nil, "sh", "-c", "echo x > ../outside/a")
+	before, err := os.ReadFile(b.Trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "report", b.Trace, "-o", b.Trace}})
+	if after, err := os.ReadFile(b.Trace); r.Status != 125 || !strings.Contains(r.Stderr, "would replace the trace") || string(after) != string(before) {
+		t.Errorf("report over its trace: %v %v", r, err)
+	}
+}
+
 // TestReport runs a program, makes the page of its trace, and uses the page as a person does,
 // by mouse and by keyboard, in Chromium. Each number on the page is known from what ran.
 func TestReport(t *testing.T) {

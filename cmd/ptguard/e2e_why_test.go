@@ -347,6 +347,8 @@ func TestWhyBadInput(t *testing.T) {
 		{[]string{"exec", "no-such-program"}, "not found"},
 		{[]string{"rename", "x"}, "two names"},
 		{[]string{"read", "x", "--json"}, "flags go before"},
+		{[]string{"read", "x", "-p", "y"}, "flags go before"},
+		{[]string{"read", "x", "--preset=strict"}, "flags go before"},
 		{[]string{"/nowhere.jsonl:7"}, "/nowhere.jsonl"},
 		{[]string{"--deny", "$HOME", "read", "x"}, "$"},
 	} {

@@ -143,6 +143,10 @@ func (c *grantsCmd) Run() error {
 	if err != nil {
 		return err
 	}
+	if len(list) == 0 {
+		fmt.Println("no grants")
+		return nil
+	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
 	for i := range list {
 		a := &list[i]
@@ -168,6 +172,9 @@ func (c *grantsCmd) revoke(book *approvals) error {
 	for i := range gone {
 		found[gone[i].ID] = true
 		fmt.Printf("revoked %s\n", gone[i].text())
+	}
+	if c.All && len(gone) == 0 {
+		fmt.Println("no grants")
 	}
 	for _, id := range c.ID {
 		if !found[id] {

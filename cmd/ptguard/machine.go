@@ -69,6 +69,11 @@ func (m *machine) setWork(layers []*rules.Source, flag string) error {
 	dir, explicit := f.WorkFolder(layers)
 	work, err := canonicalDir(dir)
 	if err != nil {
+		for _, s := range layers {
+			if at := s.WorkPos(); at != "" && flag == "" {
+				return fmt.Errorf("%s: work folder: %w", at, err)
+			}
+		}
 		return fmt.Errorf("work folder: %w", err)
 	}
 	f.Work, f.WorkExplicit = work, explicit

@@ -23,7 +23,7 @@ type policyFlags struct {
 	Preset []string `placeholder:"NAME" group:"policy" help:"Preset to start from, see ptguard policy list (repeatable; default what the files extend, else permissive)."`
 	Mode   string   `placeholder:"MODE" group:"policy" help:"What holds where no rule decides: strict, permissive or open (default that of the preset)."`
 	Work   string   `placeholder:"DIR" group:"files" help:"Work folder: readable and writable (default the current directory)."`
-	Fence  *string  `placeholder:"DIR" group:"policy" help:"Only DIR, @runtime and what rules name are free, all else asks; '' is no folder at all (default no fence)."`
+	Fence  *string  `placeholder:"DIR" group:"policy" help:"Only DIR, @runtime and what rules name are free, all else asks; an empty DIR is no folder at all (default no fence)."`
 	Ask    string   `placeholder:"VIA" group:"policy" help:"Ask where nothing decides, instead of refusing: tty, exec:CMD or unix:PATH (default not to ask; tty with a fence)."`
 	Read   []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading P and all beneath (repeatable; default none)."`
 	Write  []string `placeholder:"P" sep:"none" group:"files" help:"Allow reading and writing P and all beneath (repeatable; default none)."`
@@ -90,8 +90,13 @@ func (f *policyFlags) words() []string {
 	if f.Fence != nil {
 		out = append(out, "--fence="+*f.Fence)
 	}
-	if f.NoExec {
-		out = append(out, "--no-exec")
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"--no-exec", f.NoExec}, {"--hardened", f.Hardened}, {"--no-hardened", f.NoHardened}} {
+		if flag.on {
+			out = append(out, flag.name)
+		}
 	}
 	return out
 }

@@ -23,6 +23,11 @@ func (c *reportCmd) Run() error {
 	if c.Output == "-" {
 		return c.write(os.Stdout)
 	}
+	if out, err := os.Stat(c.Output); err == nil {
+		if in, err := os.Stat(c.Trace); err == nil && os.SameFile(in, out) {
+			return fmt.Errorf("report: the page would replace the trace %s: say another -o FILE.html", record.Escape(c.Trace))
+		}
+	}
 	f, err := os.CreateTemp(filepath.Dir(c.Output), "."+filepath.Base(c.Output)+".*")
 	if err != nil {
 		return outputError(c.Output, err)

@@ -109,7 +109,7 @@ func commandOf(args []string, n int) ([]string, error) {
 	if n > 0 && command[0] == "--" {
 		command = command[1:]
 	} else if n > 0 && strings.HasPrefix(command[0], "-") && args[at-1] != "--" {
-		return nil, unknownFlag(command[0])
+		return nil, unknownFlag(command[0], args)
 	}
 	if len(command) == 0 {
 		return nil, errNoProgram
@@ -117,12 +117,22 @@ func commandOf(args []string, n int) ([]string, error) {
 	return command, nil
 }
 
-func unknownFlag(word string) error {
-	name, _, _ := strings.Cut(word, "=")
-	if likely := nearest(name, runFlagNames()); likely != "" {
-		return fmt.Errorf("unknown flag %s (did you mean %s? a program of that name goes after --)", record.Escape(word), likely)
+// unknownFlag is the error for a misspelt flag, or for one of run before the words of
+// another command.
+func unknownFlag(word string, args []string) error {
+	command := "run"
+	if len(args) > 1 && slices.Contains(commandNames(), args[1]) {
+		command = args[1]
 	}
-	return fmt.Errorf("unknown flag %s (see ptguard run --help; a program of that name goes after --)", record.Escape(word))
+	name, _, _ := strings.Cut(word, "=")
+	likely := nearest(name, flagNames(command))
+	switch {
+	case likely != "":
+		return fmt.Errorf("unknown flag %s (did you mean %s? a program of that name goes after --)", record.Escape(word), likely)
+	case slices.Contains(flagNames("run"), name):
+		return fmt.Errorf("%s is a flag of run, which %s does not take (see ptguard %s --help)", name, command, command)
+	}
+	return fmt.Errorf("unknown flag %s (see ptguard %s --help; a program of that name goes after --)", record.Escape(word), command)
 }
 
 // guarded is a run that is ready to start.
@@ -152,7 +162,14 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMachine(layers, c.fenceAsWork(layers), os.Environ())
+	if c.Timeout < 0 {
+		return nil, fmt.Errorf("--timeout %s: a time is not negative (0 is none)", c.Timeout)
+	}
+	work := c.fenceAsWork(layers)
+	m, err := newMachine(layers, work, os.Environ())
+	if err != nil && work != c.Work {
+		return nil, fmt.Errorf("--fence: %w", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (c *sealsListCmd) Run() error {
 
 type sealsCheckCmd struct {
 	sealsFlag
-	Files []string `arg:"" optional:"" placeholder:"FILE" help:"Seal files to check (default those that hold here)."`
+	Files []string `arg:"" optional:"" placeholder:"FILE" help:"Seal files, or folders of them, to check (default those that hold here)."`
 }
 
 // Run is called by kong. Every file is looked at; the status is 1 if any has a mistake.
@@ -161,13 +161,23 @@ func (c *sealsCheckCmd) Run() error {
 		fmt.Println("error: " + err.Error())
 	}
 	for _, name := range c.Files {
-		f, err := readSeals(name)
+		var found []*seals.File
+		var err error
+		if info, e := os.Stat(name); e == nil && info.IsDir() {
+			found, err = seals.Load(name, os.DirFS(name))
+		} else {
+			found = make([]*seals.File, 1)
+			found[0], err = readSeals(name)
+		}
 		if err != nil {
 			bad = true
 			fmt.Println("error: " + err.Error())
 			continue
 		}
-		files = append(files, f)
+		files = append(files, found...)
+	}
+	if len(files) == 0 && !bad {
+		fmt.Println("no seals")
 	}
 	bindSeals(files, &rules.Machine{PasswdHome: passwdHome(os.Geteuid()), EnvHome: os.Getenv("HOME")})
 	for _, f := range files {

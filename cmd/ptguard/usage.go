@@ -70,11 +70,15 @@ func usageError(err error, args []string) error {
 	case command == "test" && strings.HasPrefix(text, "expected \"<"):
 		text = "test: which policy? usage: ptguard test [--work DIR] POLICY…"
 	case command == "dump" && strings.HasPrefix(text, "expected \"<"):
-		text = "dump: which trace? usage: ptguard dump [flags] FILE"
+		text = "dump: which trace? usage: ptguard dump [flags] TRACE"
 	case command == "report" && (len(args) == 1 || strings.HasPrefix(text, "expected \"<")):
 		text = "report: which trace? usage: ptguard report TRACE -o FILE.html"
 	case command == "report" && strings.HasPrefix(text, "missing flags"):
 		text = "report: where does the page go? usage: ptguard report TRACE -o FILE.html"
+	case command == "policy" && strings.HasPrefix(text, "expected \"<"):
+		text = "policy show: which one? usage: ptguard policy show NAME…, with presets (see ptguard policy list) or policy files"
+	case command == "seals" && strings.HasPrefix(text, "expected \"<"):
+		text = "seals explain: which path? usage: ptguard seals explain [--seals DIR] PATH…"
 	case command == "schema" && strings.Contains(text, "<of>"):
 		text = "schema: of what? usage: ptguard schema policy|record|seals"
 	case command == "" && !strings.HasPrefix(args[0], "-"):
@@ -103,6 +107,7 @@ func usageError(err error, args []string) error {
 func badValue(text string) string {
 	flag, rest, _ := strings.Cut(text, ":")
 	_, value, _ := strings.Cut(rest, "got ")
+	value, _, _ = strings.Cut(value, " (short flag)")
 	value, _, _ = strings.Cut(value, ":")
 	return flag + " " + strings.Trim(value, `" `)
 }
@@ -122,14 +127,17 @@ func commandNames() []string {
 }
 
 // runFlagNames are the long flags of run, with their dashes.
-func runFlagNames() []string {
+func runFlagNames() []string { return flagNames("run") }
+
+// flagNames are the long flags of a command, with their dashes.
+func flagNames(command string) []string {
 	model, err := kong.New(&cli{})
 	if err != nil {
 		return nil
 	}
 	var names []string
 	for _, n := range model.Model.Leaves(true) {
-		if n.Name == "run" {
+		if n.Name == command {
 			for _, f := range n.Flags {
 				names = append(names, "--"+f.Name)
 			}

@@ -26,6 +26,9 @@ func TestUsageError(t *testing.T) {
 		{"schema polcy", "schema: of what?", "see ptguard schema --help"},
 		{"dump --frob x", "unknown flag --frob", "see ptguard dump --help"},
 		{"run --timeout 1 x", "--timeout 1: a time has its unit, such as 30s, 5m or 1h30m", "see ptguard run --help"},
+		{"run --timeout -5s x", "--timeout -5s: a time has its unit", "see ptguard run --help"},
+		{"policy show", "policy show: which one?", "see ptguard policy --help"},
+		{"seals explain", "seals explain: which path?", "see ptguard seals --help"},
 		{"run --timeout soon x", "--timeout soon: a time has its unit", "see ptguard run --help"},
 		{"dump --pid x y", "--pid x: a number is wanted", "see ptguard dump --help"},
 		{"run --keep-fd x y", "--keep-fd x: a number is wanted", "see ptguard run --help"},
@@ -53,8 +56,17 @@ func TestUnknownFlag(t *testing.T) {
 		"--wirte": "did you mean --write?", "--writes=x": "did you mean --write?", "--conect": "did you mean --connect?", "--rea": "did you mean --read?",
 		"--frobnicate": "see ptguard run --help", "-z": "see ptguard run --help",
 	} {
-		if err := unknownFlag(word); !strings.Contains(err.Error(), want) {
+		if err := unknownFlag(word, []string{"ptguard", "run", word}); !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", word, err, want)
+		}
+	}
+	for _, c := range []struct{ command, word, want string }{
+		{"learn", "--frm", "did you mean --from?"},
+		{"why", "--scope", "--scope is a flag of run, which why does not take (see ptguard why --help)"},
+		{"why", "--frob", "see ptguard why --help"},
+	} {
+		if err := unknownFlag(c.word, []string{"ptguard", c.command, c.word}); !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v, want %s", c.command, c.word, err, c.want)
 		}
 	}
 	if names := runFlagNames(); !slices.Contains(names, "--write") || !slices.Contains(names, "--fail-on-denial") {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -100,8 +101,9 @@ func (c *whyCmd) answer(words []string) ([]whyAnswer, error) {
 	}
 	if words[0] != "exec" {
 		for _, w := range words[1:] {
-			if w == "--json" || strings.HasPrefix(w, "--") && nearest(w, runFlagNames()) == w {
-				return nil, fmt.Errorf("%s: flags go before the access: ptguard why %s %s …", w, w, words[0])
+			flag, _, _ := strings.Cut(w, "=")
+			if flag == "-p" || slices.Contains(flagNames("why"), flag) {
+				return nil, fmt.Errorf("%s: flags go before the access: ptguard why %s … %s (a file of that name is ./%s)", record.Escape(w), record.Escape(w), words[0], record.Escape(w))
 			}
 		}
 	}
@@ -461,6 +463,10 @@ func (f *policyFlags) parse(words []string) error {
 			f.Fence = &value
 		case name == "--no-exec":
 			f.NoExec = true
+		case name == "--hardened":
+			f.Hardened = true
+		case name == "--no-hardened":
+			f.NoHardened = true
 		case lists[name] != nil:
 			*lists[name] = append(*lists[name], value)
 		default:
