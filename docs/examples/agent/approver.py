@@ -7,6 +7,7 @@ show the question to its user here."""
 import json
 import os
 import socket
+import stat
 import sys
 
 
@@ -20,6 +21,8 @@ def answer(question, folders):
 def main():
     sock, folders = sys.argv[1], sys.argv[2:]
     server = socket.socket(socket.AF_UNIX)
+    if os.path.exists(sock) and stat.S_ISSOCK(os.lstat(sock).st_mode):
+        os.unlink(sock)  # of an approver that was killed
     server.bind(sock)
     os.chmod(sock, 0o600)
     server.listen()
