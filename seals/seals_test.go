@@ -186,6 +186,16 @@ seals:
 	if sealed(met, R) {
 		t.Error("the number given again is sealed")
 	}
+	// What is moved out of a moved directory takes the seal along, files and folders.
+	out := Object{Path: "/moved/sub", Exists: true, Inode: Inode{1, 41}, Born: 5, Above: []Inode{{1, 2}, dir}}
+	s.Meet(&out, true)
+	out.Path, out.Above = "/out", []Inode{{1, 2}}
+	if !sealed(out, R) {
+		t.Error("what was moved out of a moved directory is not sealed")
+	}
+	if !sealed(Object{Path: "/out/f", Exists: true, Inode: Inode{1, 42}, Above: []Inode{{1, 41}, {1, 2}}}, R) {
+		t.Error("what is beneath a folder that was moved out of a moved directory is not sealed")
+	}
 }
 
 func TestCarried(t *testing.T) {

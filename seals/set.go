@@ -165,13 +165,14 @@ func (s *Set) pin(seal *Seal, i Inode, born int64) {
 	}
 }
 
-// Meet pins an object that seals cover by its name: from now on they hold for the object,
-// whatever its name becomes. dir: it is a directory, which seals all beneath it.
+// Meet pins an object that seals cover, by its name or by a folder above it that was moved:
+// from now on they hold for the object, whatever its name becomes. dir: it is a directory,
+// which seals all beneath it.
 func (s *Set) Meet(o *Object, dir bool) {
 	if s == nil || !o.Exists {
 		return
 	}
-	s.named(o, func(seal *Seal) {
+	s.Covering(o, func(seal *Seal) {
 		s.pin(seal, o.Inode, o.Born)
 		s.dirs = s.dirs || dir
 	})

@@ -54,8 +54,9 @@ func above(name string) []seals.Inode {
 	return out
 }
 
-// meetSealed pins the objects of the call at hand whose names are about to change, so that
-// seals which hold for the old name hold for the object.
+// meetSealed pins the objects of the call at hand whose names are about to change or to go,
+// so that seals which hold for the old name hold for the object: what was removed lives on
+// while a descriptor holds it.
 func (l *loop) meetSealed() {
 	set := l.cfg.Policy.Seals()
 	if set == nil {
@@ -63,9 +64,8 @@ func (l *loop) meetSealed() {
 	}
 	for i := range l.judged {
 		j := &l.judged[i]
-		switch j.request.Act {
-		case rules.ActRenameSource, rules.ActExchange, rules.ActLinkSource:
-			f := j.request.File
+		act, f := j.request.Act, j.request.File
+		if act == rules.ActRenameSource || act == rules.ActExchange || act == rules.ActLinkSource || f.Exists && j.request.Access&decode.Remove != 0 {
 			f.Born = birth(j.resolved.FD)
 			o := rules.SealObject(&f)
 			set.Meet(&o, f.Mode&unix.S_IFMT == unix.S_IFDIR)
