@@ -26,7 +26,13 @@ var hooks = strings.Fields(`
 	BASH_ENV ENV BASH_FUNC_* BASHOPTS SHELLOPTS PS4 IFS CDPATH GLOBIGNORE FPATH ZDOTDIR
 	PYTHON* PERL* RUBY* GEM_* BUNDLE_* NODE_* NPM_CONFIG_* npm_config_* DENO_* BUN_*
 	JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH LUA_* PHPRC PHP_INI_SCAN_DIR TCLLIBPATH R_* JULIA_* GUILE_* AWKPATH AWKLIBPATH
-	OPENSSL_* SSL_CERT_* SSLKEYLOGFILE GIT_* SSH_* EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER TERMINFO TERMINFO_DIRS TERMCAP`)
+	OPENSSL_* SSL_CERT_* SSLKEYLOGFILE GIT_* SSH_* EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER TERMINFO TERMINFO_DIRS TERMCAP
+	XDG_CONFIG_HOME XDG_CONFIG_DIRS XDG_DATA_HOME XDG_DATA_DIRS SHELL KSH_ENV PROMPT_COMMAND VIMINIT EXINIT MYVIMRC TAR_OPTIONS ZIPOPT UNZIP
+	GREP_OPTIONS RSYNC_* CVS_RSH SVN_SSH HG* SUDO_ASKPASS GNUPGHOME CURL_HOME WGETRC SYSTEM_WGETRC MAKEFLAGS MFLAGS GNUMAKEFLAGS
+	GCC_EXEC_PREFIX COMPILER_PATH LIBRARY_PATH CPATH GOFLAGS GOENV GOROOT GOTOOLDIR CARGO* RUSTC* RUSTUP_* PIP_* PYENV_* CONDA_* VIRTUAL_ENV
+	__PYVENV_LAUNCHER__ NVM_* ELECTRON_* DOTNET_* CORECLR_* COR_* PSModulePath ERL_* ELIXIR_* OCAML* CAML_* COVERAGE_*
+	GTK_* GIO_* GST_* QT_* VK_* LIBGL_DRIVERS_PATH SASL_PATH P11_* KRB5_* MYSQL_* LIBMYSQL_* PGSYSCONFDIR PGSERVICEFILE PGPASSFILE MAGIC
+	ASAN_OPTIONS LSAN_OPTIONS MSAN_OPTIONS TSAN_OPTIONS UBSAN_OPTIONS GCOV_* LLVM_PROFILE_FILE GMON_OUT_PREFIX`)
 
 func isHook(name string) bool {
 	for _, h := range hooks {
@@ -38,7 +44,8 @@ func isHook(name string) bool {
 }
 
 // cleanEnvironment takes the hooks out of the environment of a task at its exec event, and
-// gives it a PATH of folders that the run cannot write.
+// gives it a PATH of folders that the run cannot write, and the HOME of the run: programs
+// look there for what to run at their start (Python's usercustomize, ~/.gitconfig).
 func (l *loop) cleanEnvironment(s stopped) error {
 	var r registers
 	if err := getRegisters(s.tid, &r); err != nil {
@@ -54,13 +61,23 @@ func (l *loop) cleanEnvironment(s stopped) error {
 		if err != nil {
 			return err
 		}
-		if name != "" && name != "PATH" && !isHook(name) {
+		if name != "" && name != "PATH" && name != "HOME" && !isHook(name) {
 			kept = append(kept, at)
 		}
 	}
 	sp := stackPointer(&r)
+	var ours []string
 	if path := l.safePath(); path != "" {
-		text := append([]byte("PATH="+path), 0)
+		ours = append(ours, "PATH="+path)
+	}
+	for _, v := range l.cfg.Env {
+		if strings.HasPrefix(v, "HOME=") {
+			ours = append(ours, v)
+			break
+		}
+	}
+	for _, v := range ours {
+		text := append([]byte(v), 0)
 		sp -= uint64(len(text))
 		if err := writeMem(s.tid, text, sp); err != nil {
 			return err

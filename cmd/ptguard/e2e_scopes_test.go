@@ -185,6 +185,11 @@ func TestScopesEnter(t *testing.T) {
 			t.Errorf("%q is gone: %v", kept, got)
 		}
 	}
+	led := b.Guard(t, scopeFlags()(b), "env", "HOME="+b.Work, "XDG_CONFIG_HOME="+b.Work, "DOTNET_STARTUP_HOOKS=x", "TAR_OPTIONS=x", b.Path("api/tool"), "env")
+	if !strings.Contains(led.Stdout, "HOME="+b.Home+"\n") || strings.Contains(led.Stdout, "XDG_") || strings.Contains(led.Stdout, "HOME="+b.Work) || strings.Contains(led.Stdout, "=x\n") {
+		t.Errorf("the caller says where programs look for their own files: %v", led)
+	}
+	got = b.Guard(t, scopeFlags("--trace-level", "all")(b), b.Path("api/tool"), "env")
 	if !slices.ContainsFunc(b.Records(t), func(r record.Record) bool { return r.Kind == record.KindExec && r.Scope == "api" }) {
 		t.Error("no exec record with scope api")
 	}
