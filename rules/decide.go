@@ -127,6 +127,9 @@ func (q *question) take(e *entry, atRoot bool) {
 		// Under another name no rule would find the socket.
 		bits = q.need
 	}
+	if q.takesOut(e) {
+		bits = q.need
+	}
 	switch e.role {
 	case roleUserAllow, roleBaseAllow:
 		q.seen = q.seen || e.access&decode.Look != 0 && (!e.own || atRoot || !q.r.File.Exists || q.r.File.Made)
@@ -178,6 +181,13 @@ func (q *question) take(e *entry, atRoot bool) {
 		}
 	}
 	q.chain.entry(e, effectOf(e), bits)
+}
+
+// takesOut tells whether the act takes an object away from a deny of what is in it: under
+// another name it could be read.
+func (q *question) takesOut(e *entry) bool {
+	return (q.r.Act == ActRenameSource || q.r.Act == ActExchange) && e.access&(decode.Read|decode.List) != 0 && !e.program &&
+		(e.role == roleUserDeny || e.role == rolePresetDeny)
 }
 
 // renames tells whether the act may give a socket another name, by itself or with its

@@ -218,6 +218,24 @@ files:
 	}
 }
 
+// What may not be read is not renamed: it could be read under the new name. Removing it
+// gives nobody anything.
+func TestRenameOfUnreadable(t *testing.T) {
+	p := compile(t, nil, `
+files:
+  deny: [ { path: [ ./a, "**/*.key" ], access: [read] }, { path: ./src, access: [attr] } ]
+`, FlagValues{})
+	verdicts(t, p, `
+		read a/secret => deny policy.yaml
+		rename-source a/secret => deny policy.yaml
+		exchange a/secret => deny policy.yaml
+		rename-source src/x.key => deny policy.yaml
+		remove a/secret => allow
+		write a/secret => allow
+		rename-source src/x.go => allow
+	`)
+}
+
 // A rule on a link holds for the link, its target and the object.
 func TestLinks(t *testing.T) {
 	p := compile(t, nil, "", FlagValues{Deny: []string{"/bin/sh", "link", "/var/run/app.sock"}})
