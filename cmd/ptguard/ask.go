@@ -47,6 +47,13 @@ func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded
 		unix.Umask(umask)
 		words[0] = path
 		out.Asker, guarded = &ask.Program{Argv: words, Umask: umask}, append(guarded, path)
+		for _, word := range words[1:] { // the script of an interpreter, its settings
+			if named, err := filepath.Abs(word); err == nil {
+				if file, err := canonicalFile(named, unix.S_IFREG); err == nil {
+					guarded = append(guarded, named, file)
+				}
+			}
+		}
 	case "unix":
 		path, err := canonicalFile(rest, unix.S_IFSOCK)
 		if err != nil {

@@ -254,6 +254,17 @@ func TestAskIsNotAnsweredFromInside(t *testing.T) {
 	}
 	b.Find(t, ktest.Want{Rule: "guard own-files"})
 
+	// The script that a word of the command names.
+	for _, word := range []string{answer, "answer", "./answer"} {
+		b.Reset(t)
+		b.Script(t, "work/answer", "#!/bin/sh\necho '{\"answer\":\"no\"}'\n")
+		r = b.Guard(t, []string{"--fence", b.Work, "--keep-env", "--ask", "exec:/bin/sh " + word}, "sh", "-c", `
+			echo "echo '{\"answer\":\"once\"}'" >x; cat x >answer; mv -f x answer; cat $A; cat answer`)
+		if !strings.Contains(r.Stdout, `"no"`) || strings.Contains(r.Stdout, "content") {
+			t.Errorf("%s: %v", word, r)
+		}
+	}
+
 	b.Reset(t)
 	s := serve(t, b.Path("work/asker.sock"))
 	go func() {
