@@ -153,12 +153,36 @@ func (c *dumpCmd) filter(now time.Time) (*record.Filter, error) {
 			return nil, err
 		}
 	}
+	if err := knownEvents(c.Event); err != nil {
+		return nil, err
+	}
 	for _, v := range c.Verdict {
 		if !slices.Contains(record.Verdicts, v) {
 			return nil, fmt.Errorf("unknown verdict %q (one of %s)", v, strings.Join(record.Verdicts, ", "))
 		}
 	}
 	return f, f.Check()
+}
+
+// knownEvents refuses names that no record can have.
+func knownEvents(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	known := []string{"os.rmdir"} // unlinkat's, by its flag
+	for _, row := range events() {
+		known = append(known, row.Syscall, row.Event)
+	}
+	for _, name := range names {
+		if slices.Contains(known, name) || strings.HasPrefix(name, "syscall_") || strings.Trim(name, "0123456789") == "" {
+			continue // a call without a name is recorded by its number
+		}
+		if likely := nearest(name, known); likely != "" {
+			return fmt.Errorf("--event: unknown event %s (did you mean %s?)", record.Escape(name), likely)
+		}
+		return fmt.Errorf("--event: unknown event %s (an audit event such as open or socket.connect, or a system call: see ptguard events)", record.Escape(name))
+	}
+	return nil
 }
 
 func (c *dumpCmd) renderer(out io.Writer, width int, known *record.Known) record.Renderer {

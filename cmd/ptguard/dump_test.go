@@ -86,6 +86,8 @@ func TestDumpErrors(t *testing.T) {
 	}{
 		{"", "--path=[", `malformed path pattern "["`},
 		{"", "--verdict=maybe", `unknown verdict "maybe" (one of allow, deny, hide, ask, ask-allow, ask-deny, kill)`},
+		{"", "--event=opne", "--event: unknown event opne (did you mean open?)"},
+		{"", "--event=zzzzzz", "--event: unknown event zzzzzz (an audit event such as open or socket.connect, or a system call: see ptguard events)"},
 		{"", "--since=soon", `since "soon": neither a time (2026-01-31T12:00:00Z) nor a duration (10m)`},
 		{"#!/bin/sh\nls\n", "--format=jsonl", "trace.jsonl is not a trace: none of its 2 lines is a record"},
 		{"\x1f\x8b", "--format=jsonl", "trace.jsonl: read trace: unexpected EOF"},

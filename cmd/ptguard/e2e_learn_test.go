@@ -368,6 +368,10 @@ func TestPolicyTests(t *testing.T) {
 		if r := table(c.tests); r.Status != 125 || !strings.Contains(r.Stderr, c.want) {
 			t.Errorf("%q: %v", c.tests, r)
 		}
+		r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "check", b.Path("policy.yaml")}})
+		if empty := c.want == "has no tests"; (r.Status == 0) != empty || !empty && !strings.Contains(r.Stdout, c.want) {
+			t.Errorf("check %q: %v", c.tests, r)
+		}
 	}
 }
 

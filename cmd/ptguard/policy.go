@@ -203,6 +203,11 @@ func (c *checkCmd) check(name string) error {
 	if err != nil {
 		return err
 	}
+	for _, s := range layers {
+		if err := checkTests(s, m); err != nil {
+			return err
+		}
+	}
 	warnings := p.Warnings()
 	for _, w := range warnings {
 		fmt.Println("warning: " + w.Pos + ": " + w.Msg)

@@ -66,20 +66,30 @@ func (c *testCmd) test(name string) (differ int, err error) {
 	return differ, nil
 }
 
-// test1 runs one case and says how the policy differs from it, "" if it does not.
-func test1(q *inquiry, test rules.Test) (string, error) {
+// checkTests finds the first case that cannot be read.
+func checkTests(source *rules.Source, m *machine) error {
+	for _, test := range source.Tests() {
+		if _, _, err := parseTest(m, test); err != nil {
+			return source.TestError(test, err)
+		}
+	}
+	return nil
+}
+
+// parseTest reads one case.
+func parseTest(m *machine, test rules.Test) (want string, acts []act, err error) {
 	words, err := shellquote.Split(test.Text)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if len(words) == 0 {
-		return "", errors.New("an empty case: want VERDICT ACCESS OBJECT…, such as: deny exec git push")
+		return "", nil, errors.New("an empty case: want VERDICT ACCESS OBJECT…, such as: deny exec git push")
 	}
-	want := words[0]
+	want = words[0]
 	if want != rules.Allow.String() && want != rules.Deny.String() && want != rules.Hide.String() {
-		return "", fmt.Errorf("unknown verdict %s: want allow, deny or hide", record.Escape(want))
+		return "", nil, fmt.Errorf("unknown verdict %s: want allow, deny or hide", record.Escape(want))
 	}
-	acts, err := parseAct(words[1:], q.machine.facts.Work, q.machine.home())
+	acts, err = parseAct(words[1:], m.facts.Work, m.home())
 	var missing *statusError
 	if errors.As(err, &missing) && words[1] == "exec" {
 		// Not on this machine: the name alone is judged, as if it lay among the system's.
@@ -88,6 +98,15 @@ func test1(q *inquiry, test rules.Test) (string, error) {
 			acts[0].Argv[0] = words[2]
 		}
 	}
+	if err != nil {
+		return "", nil, err
+	}
+	return want, acts, nil
+}
+
+// test1 runs one case and says how the policy differs from it, "" if it does not.
+func test1(q *inquiry, test rules.Test) (string, error) {
+	want, acts, err := parseTest(q.machine, test)
 	if err != nil {
 		return "", err
 	}

@@ -364,8 +364,10 @@ func (c *whyCmd) ofTrace(file, seq string) (whyAnswer, error) {
 	switch {
 	case start == nil:
 		a.Note = "the trace has no start record: the policy of the flags is asked"
+	case rec.Scope != "" && rec.Scope != "none":
+		a.Note = "it was decided in scope " + rec.Scope + ", and why knows no scopes; below is what the policy says outside them"
 	case start.Start.PolicyDigest != q.policy.Digest():
-		a.Note = "this is not the policy of that run; below is what it says"
+		a.Note = "this is not the policy of that run, or not all of it (scopes, who is asked, --env, a temp folder of its own); below is what it says"
 	}
 	return a, nil
 }
