@@ -125,6 +125,7 @@ const (
 	NeedNoInet6
 	NeedNoNetlink
 	NeedCopies // only if a seal forbids to copy
+	NeedScopes // only with scopes
 )
 
 // Answer is a constant refusal: the row is judged without the policy.
@@ -184,6 +185,7 @@ const (
 	Filters            // the caller loads a seccomp filter of its own
 	Range              // a range of memory that the argument window must not lie in
 	Forks              // makes a process: refused beyond the limit
+	Owns               // the caller becomes the owner of a descriptor's signals: noted
 	Dumpable           // PR_SET_DUMPABLE 0, PR_GET_DUMPABLE: answered without taking effect
 )
 
@@ -200,6 +202,8 @@ type Policy struct {
 	Cores   bool // there are rules, and core dumps go to files
 	// Hardened: the hardened profile is on. Forks: processes are counted.
 	Hardened, Forks bool
+	// Scopes: there are scopes.
+	Scopes bool
 	// The address families that the policy leaves out.
 	NoUnix, NoInet, NoInet6, NoNetlink bool
 	Seals                              bool // there are seals, in whatever mode
@@ -231,6 +235,8 @@ func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
 		return r.When, p.Rules || p.Seals
 	case NeedCopies:
 		return r.When, p.Copies
+	case NeedScopes:
+		return r.When, p.Scopes
 	case NeedRules:
 		return r.When, p.Rules
 	case NeedGuard:

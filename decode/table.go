@@ -107,6 +107,10 @@ var Rows = []Row{
 	{Name: "ioctl", Event: "fcntl.ioctl", Const: refuse("userfaultfd", "lets a program hold up and change what is read from its memory"), When: any(equal(1, userfaultfdNew))},
 	// Who gets the signals of a descriptor: SIGIO reaches any process without kill(2).
 	{Name: "ioctl", Event: "fcntl.ioctl", Args: args(word, word, ownerPtr), When: any(equal(1, fioSetOwn), equal(1, siocSpgrp))},
+	// What makes the caller the owner by itself: it matters to a program that enters a scope.
+	{Name: "fcntl", Event: "fcntl.fcntl", Need: NeedScopes, Special: Owns, When: any(
+		equal(1, unix.F_SETLEASE), equal(1, unix.F_NOTIFY), both(equal(1, unix.F_SETFL), Test{Arg: 2, Op: AnyBit, Bits: unix.O_ASYNC}))},
+	{Name: "ioctl", Event: "fcntl.ioctl", Need: NeedScopes, Special: Owns, When: any(equal(1, fioAsync))},
 	// Copies that never pass through the program: a seal's letter C is about the source.
 	{Name: "copy_file_range", Need: NeedCopies, Args: args(fd(Copy), word, word, word, word, word)},
 	{Name: "sendfile", Need: NeedCopies, Args: args(word, fd(Copy), word, word)},
@@ -317,6 +321,7 @@ var Rows = []Row{
 
 // Constants that x/sys lacks, from the kernel's uapi headers.
 const (
+	fioAsync        = 0x5452 // asm-generic/ioctls.h
 	fioSetOwn       = 0x8901 // asm-generic/sockios.h
 	siocSpgrp       = 0x8902
 	ipv6OldRthdr    = 5   // linux/in6.h IPV6_2292RTHDR

@@ -98,6 +98,9 @@ func (l *loop) callOf(s stopped, row *decode.Row, args *[6]uint64) {
 		if l.mayFork(s, 0) {
 			s.resume(0)
 		}
+	case decode.Owns:
+		s.proc.owner = true
+		s.resume(0)
 	case decode.Dumpable:
 		l.dumpable(s, args)
 	case decode.NotSpecial, decode.Listing, decode.Signal:
@@ -266,7 +269,7 @@ func (l *loop) carryOut(s stopped) {
 		l.deliver(s)
 	case decode.Listing:
 		l.list(s)
-	case decode.NotSpecial, decode.Untrace, decode.Dumpable, decode.Changes, decode.Range, decode.Filters, decode.Forks:
+	case decode.NotSpecial, decode.Untrace, decode.Dumpable, decode.Changes, decode.Range, decode.Filters, decode.Forks, decode.Owns:
 		if carry := l.carriers[l.call.Row]; carry != nil && l.started {
 			carry(l, s)
 			return

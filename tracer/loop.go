@@ -34,6 +34,8 @@ type loop struct {
 	changes     int // walks that change names themselves, which binds and looks wait for
 	heldChanges []stopped
 	scopes      map[scopeKey]*scope
+	// ownerGroups are the process groups that get the signals of a descriptor.
+	ownerGroups map[int]bool
 	actor       *task      // whose call or exec is at hand
 	cleanPath   *string    // see safePath
 	sealsMove   bool       // a sealed object may get another name in this run

@@ -140,6 +140,7 @@ func Run(cfg *Config) (result Result, err error) {
 	}
 	l.policy = filterNeeds(cfg.Scopes.Needs(cfg.Policy.Needs()), l.tier.Scoped)
 	l.policy.Guard = !canSeal()
+	l.policy.Scopes = cfg.Scopes != nil
 	l.policy.Cores = l.policy.Rules && coresAreFiles()
 	l.ipc = map[ipcObject]madeIPC{}
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {

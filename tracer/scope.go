@@ -216,6 +216,8 @@ func (l *loop) barredFrom(s stopped) *decode.Answer {
 		return refuse("the caller has a seccomp filter or Landlock domain of its own, which would go with it")
 	case s.proc.sharesFS:
 		return refuse("the caller shares its current directory with another process, which could change it")
+	case l.ownsSignals(s.proc):
+		return refuse("the caller, or its process group, gets the signals of a descriptor (F_SETOWN, O_ASYNC, a lease), which others could raise")
 	case len(l.judged) > 1 && !l.judged[1].request.Loader && (l.judged[0].object.Path != first.Path):
 		return refuse("a script has to be named by " + first.Path + " itself: its interpreter opens it by the name that it is given")
 	}
@@ -237,7 +239,7 @@ func (l *loop) enterScope(s stopped, exe *resolve.Object) bool {
 		}
 		sc = l.cfg.Scopes.Entering(file)
 	}
-	if s.scope != nil && s.scope.name == sc.Name || s.proc.filtered || s.proc.fenced || s.proc.sharesFS ||
+	if s.scope != nil && s.scope.name == sc.Name || s.proc.filtered || s.proc.fenced || s.proc.sharesFS || l.ownsSignals(s.proc) ||
 		l.cfg.Scopes.Writable(file) != nil || l.cfg.Scopes.Writable(exe.Path) != nil {
 		return true
 	}

@@ -77,6 +77,8 @@ type process struct {
 	core unix.Rlimit
 	// adopted: its parent's event has not been seen, so what it inherited is a guess.
 	adopted bool
+	// owner: it gets the signals of a descriptor (SIGIO), which whoever holds that can raise.
+	owner bool
 	// fenced: it put itself into a Landlock domain.
 	fenced bool
 }

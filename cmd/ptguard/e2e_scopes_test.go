@@ -262,3 +262,40 @@ func TestScopesReach(t *testing.T) {
 	}
 	b.Find(t, ktest.Want{Kind: record.KindScope, Rule: "scope reach"})
 }
+
+// The signals of a descriptor (SIGIO, or any other by F_SETSIG) reach a process without
+// kill(2): whoever gets them enters no scope, and none of a group that has entered one is
+// made to get them.
+func TestScopesOwner(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, scopeBox(""))
+	for name, own := range map[string]string{
+		"F_SETOWN":       "fcntl.fcntl(s, fcntl.F_SETOWN, os.getpid()); fcntl.fcntl(s, 10, 9)",
+		"F_SETOWN group": "fcntl.fcntl(s, fcntl.F_SETOWN, -os.getpgrp()); fcntl.fcntl(s, 10, 9)",
+		"a lease":        "fcntl.fcntl(fd, 10, 9); fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)",
+		"O_ASYNC":        "fcntl.fcntl(s, fcntl.F_SETFL, os.O_ASYNC)",
+		"FIOASYNC":       "fcntl.ioctl(s, 0x5452, b'\\x01\\0\\0\\0')",
+		"none":           "pass",
+	} {
+		b.Reset(t)
+		want, status := "126", 0
+		if name == "none" {
+			want = "0"
+		}
+		r := b.Guard(t, scopeFlags()(b), "/usr/bin/python3", "-c", `
+import fcntl, os, socket
+s, t = socket.socketpair()
+open("leased", "w").close()
+fd = os.open("leased", os.O_RDONLY)
+pid = os.fork()
+if pid == 0:
+    `+own+`
+    try: os.execv("`+b.Path("api/tool")+`", ["tool", "scope"])
+    except PermissionError: os._exit(126)
+print("status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`)
+		if r.Status != status || !strings.Contains(r.Stdout, "status "+want+"\n") {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+}

@@ -110,6 +110,9 @@ func judgedRow(row *decode.Row) eventRow {
 	case row.Special == decode.Forks:
 		e.Treated, e.Reason = treatAnswered, "it runs while the tree has fewer processes than limits.processes, else EAGAIN"
 		return e
+	case row.Special == decode.Owns:
+		e.Treated, e.Reason = treatAnswered, "it runs, and its process enters no scope after that: others could raise signals in it"
+		return e
 	case row.Special == decode.Dumpable:
 		e.Treated, e.Reason = treatAnswered, "remembered, and without effect: ptguard could not read the arguments of a task that is not dumpable"
 		return e
@@ -220,6 +223,8 @@ func needWords(n decode.Need) (where string, always bool) {
 		return "the mode is strict", false
 	case decode.NeedCores:
 		return "core dumps go to files and the mode is not open", false
+	case decode.NeedScopes:
+		return "there are scopes", false
 	case decode.NeedCopies:
 		return "a seal forbids to copy", false
 	case decode.NeedGuard:

@@ -112,8 +112,10 @@ var conditionWords = map[string]words{
 		{0x8943, "SIOCSIFTXQLEN"},
 		{0x8953, "SIOCDARP"},
 		{0x8955, "SIOCSARP"},
+		{0x5452, "FIOASYNC"},
 	}},
-	"fcntl/1": {"op", []value{{unix.F_SETOWN, "F_SETOWN"}, {unix.F_SETOWN_EX, "F_SETOWN_EX"}, {unix.F_SETSIG, "F_SETSIG"}}},
+	"fcntl/1": {"op", []value{{unix.F_SETOWN, "F_SETOWN"}, {unix.F_SETOWN_EX, "F_SETOWN_EX"}, {unix.F_SETSIG, "F_SETSIG"}, {unix.F_SETFL, "F_SETFL"}, {unix.F_SETLEASE, "F_SETLEASE"}, {unix.F_NOTIFY, "F_NOTIFY"}}},
+	"fcntl/2": {"flags", []value{{unix.O_ASYNC, "O_ASYNC"}}},
 	"socket/0": {"domain", []value{
 		{unix.AF_UNIX, "AF_UNIX"}, {unix.AF_INET, "AF_INET"}, {unix.AF_INET6, "AF_INET6"}, {unix.AF_NETLINK, "AF_NETLINK"}, {unix.AF_PACKET, "AF_PACKET"},
 	}},
