@@ -122,6 +122,9 @@ func (t *Terminal) Ask(ctx context.Context, q *Question) (reply Reply, err error
 			_ = x.flush("\n")
 			return reply, nil
 		case strings.TrimSpace(line) == "":
+			if !strings.HasSuffix(line, "\n") { // the end of input: what is told next begins a line
+				_ = x.flush("\n")
+			}
 			return reply, nil
 		}
 		for _, c := range q.Choices {
