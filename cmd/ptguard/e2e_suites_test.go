@@ -103,6 +103,11 @@ func TestSuiteCPython(t *testing.T) {
 			for mode, flags := range suiteModes {
 				b.Reset(t)
 				compareSuite(t, "cpython", mode, bare, run(b.Guarded(t, flags, argv...)))
+				for line := range strings.Lines(b.Text(t, "work/results")) {
+					if t.Failed() && (strings.Contains(line, "\terror ") || strings.Contains(line, "\tfail ")) {
+						t.Log(strings.TrimSpace(line))
+					}
+				}
 			}
 		})
 	}
