@@ -39,6 +39,8 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 		Lookup:      lookup,
 	}}
 	f := m.facts
+	// Debian's interpreter looks there for its sitecustomize at each start.
+	f.Runtime, _ = filepath.Glob("/etc/python3*") // no error: the pattern is well-formed
 	if f.Cwd, err = canonicalDir(cwd); err != nil {
 		return nil, err
 	}
