@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"golang.org/x/sys/unix"
 	"ptguard/record"
 	"ptguard/rules"
 )
@@ -142,7 +143,7 @@ func (f *policyFlags) sources() (layers []*rules.Source, read []string, err erro
 
 // readPolicy reads one policy file. It must be a regular file of a sane size.
 func readPolicy(name string) (*rules.Source, error) {
-	file, err := os.Open(name)
+	file, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO without a writer is empty, and does not wait
 	if err != nil {
 		return nil, fmt.Errorf("read policy %s: %w", record.Escape(name), errnoOf(err))
 	}
