@@ -62,7 +62,7 @@ func TestPresets(t *testing.T) {
 	npmScript := "unset npm_config_cache; npm pack --silent ./evil && npm install --foreground-scripts --no-audit --no-fund ./evil-1.0.0.tgz && test -f node_modules/evil/package.json"
 	makefile := func(t testing.TB, b *ktest.Box) {
 		b.Write(t, "work/Makefile", "all: a.out\n\tsh ./evil.sh\na.out: a.c\n\tgcc a.c\n")
-		b.Write(t, "work/a.c", "int main(void) { return 0; }\n")
+		b.Write(t, "work/a.c", "#include <stdio.h>\n\nint main(void) { return fflush(stdout); }\n")
 	}
 	cases := map[string]presetCase{
 		"npm": {
