@@ -416,3 +416,58 @@ func TestGrantedFile(t *testing.T) {
 		t.Errorf("want %q, got %v", want, r)
 	}
 }
+
+// TestComplaints: what users of namespace sandboxes complain of, and find right here. Others of
+// these are TestMasks (a grant beats the mask, dotfiles of the run stay), TestMasksGit (no
+// ghost files), TestGrantedFile (atomic replacement), TestHermeticView (listing and reading agree).
+func TestComplaints(t *testing.T) {
+	t.Parallel()
+	fill := func(t testing.TB, b *ktest.Box) {
+		b.Write(t, "work/f", "one\n")
+		b.Script(t, "work/.tools/bin/prog", "#!/bin/sh\necho ran\ncat .other/secret 2>/dev/null || echo closed\n")
+		b.Write(t, "work/.other/secret", "SECRET\n")
+		for name, to := range map[string]string{".odd": "/nonexistent/x", "loop": "loop", ".outside": b.Outside} {
+			if err := os.Symlink(to, b.Path("work/"+name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	script := checks(
+		"alternatives", "awk 'BEGIN { exit 0 }'",
+		"write", "echo two >f && cat f", // a read root over a write root
+		"absent", "mkdir -p ../outside/later/deep && echo x >../outside/later/deep/y && cat ../outside/later/deep/y",
+		"beside", "echo x >../outside/other",
+	)
+	for name, c := range map[string]struct {
+		flags      func(b *ktest.Box) []string
+		argv       []string
+		bare, want string
+	}{
+		"grants": {
+			func(b *ktest.Box) []string {
+				return []string{"--write", ".", "--read", ".", "--write", b.Path("outside/later")}
+			},
+			[]string{"bash", "-c", script}, "alternatives yes\nwrite yes\nabsent yes\nbeside yes\n", "alternatives yes\nwrite yes\nabsent yes\nbeside no\n",
+		},
+		"program under a masked folder": {
+			func(*ktest.Box) []string { return nil },
+			[]string{"./.tools/bin/prog"}, "ran\nSECRET\n", "ran\nclosed\n",
+		},
+		"odd links": {
+			func(*ktest.Box) []string { return nil },
+			[]string{"bash", "-c", "ls -A . >/dev/null && readlink .odd && echo fine"}, "/nonexistent/x\nfine\n", "/nonexistent/x\nfine\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, fill)
+			if r := b.Bare(t, c.argv...); r.Stdout != c.bare {
+				t.Fatalf("bare: %v", r)
+			}
+			b.Reset(t)
+			if r := b.Guard(t, append([]string{"--preset", "hermetic"}, c.flags(b)...), c.argv...); r.Stdout != c.want {
+				t.Errorf("want %q, got %v", c.want, r)
+			}
+		})
+	}
+}

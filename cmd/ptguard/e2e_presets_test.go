@@ -104,6 +104,19 @@ func TestPresets(t *testing.T) {
 			want: attemptsTool,
 		}
 	}
+	// What Go and Rust programs and their compilers need, the hardened profile leaves.
+	for _, name := range []string{"go", "cargo"} {
+		if c, ok := cases[name]; ok {
+			flags := c.flags
+			c.flags = func(b *ktest.Box) []string {
+				if flags == nil {
+					return []string{"--hardened"}
+				}
+				return append([]string{"--hardened"}, flags(b)...)
+			}
+			cases[name+" hardened"] = c
+		}
+	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
