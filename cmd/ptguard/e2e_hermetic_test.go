@@ -447,15 +447,18 @@ func TestComplaints(t *testing.T) {
 			func(b *ktest.Box) []string {
 				return []string{"--write", ".", "--read", ".", "--write", b.Path("outside/later")}
 			},
-			[]string{"bash", "-c", script}, "alternatives yes\nwrite yes\nabsent yes\nbeside yes\n", "alternatives yes\nwrite yes\nabsent yes\nbeside no\n",
+			[]string{"bash", "-c", script},
+			"alternatives yes\nwrite yes\nabsent yes\nbeside yes\n", "alternatives yes\nwrite yes\nabsent yes\nbeside no\n",
 		},
 		"program under a masked folder": {
 			func(*ktest.Box) []string { return nil },
-			[]string{"./.tools/bin/prog"}, "ran\nSECRET\n", "ran\nclosed\n",
+			[]string{"./.tools/bin/prog"},
+			"ran\nSECRET\n", "ran\nclosed\n",
 		},
 		"odd links": {
 			func(*ktest.Box) []string { return nil },
-			[]string{"bash", "-c", "ls -A . >/dev/null && readlink .odd && echo fine"}, "/nonexistent/x\nfine\n", "/nonexistent/x\nfine\n",
+			[]string{"bash", "-c", "ls -A . >/dev/null && readlink .odd && echo fine"},
+			"/nonexistent/x\nfine\n", "/nonexistent/x\nfine\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
