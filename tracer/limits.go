@@ -4,7 +4,9 @@ package tracer
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -124,9 +126,12 @@ func (m *meter) look(pids []int, limits rules.Limits) *Limit {
 	var memory int64
 	seen := map[int]bool{}
 	for _, pid := range pids {
-		u, ok := usageOf(pid)
-		if !ok {
-			continue
+		u, err := usageOf(pid)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH):
+			continue // it has ended
+		case err != nil:
+			return &Limit{sampled(limits), fmt.Sprintf("what process %d uses cannot be found out: %v", pid, err)}
 		}
 		seen[pid] = true
 		m.last[pid] = u.cpu
@@ -153,25 +158,41 @@ func (m *meter) look(pids []int, limits rules.Limits) *Limit {
 	return nil
 }
 
-// usageOf reads /proc/PID/stat and /proc/PID/status (proc(5)).
-func usageOf(pid int) (u usage, ok bool) {
+// sampled names the limit that looks are taken for.
+func sampled(l rules.Limits) string {
+	if l.Memory > 0 {
+		return "memory"
+	}
+	return "cpu"
+}
+
+// usageOf reads /proc/PID/stat and /proc/PID/status (proc(5)). A process that is gone is
+// fs.ErrNotExist or ESRCH.
+func usageOf(pid int) (u usage, err error) {
 	stat, err := os.ReadFile(procPath(pid, "stat"))
-	at := bytes.LastIndexByte(stat, ')')
-	if err != nil || at < 0 {
-		return u, false
+	if err != nil {
+		return u, err
 	}
-	fields := strings.Fields(string(stat[at+1:])) // fields[0] is the state, the third field
-	if len(fields) < 22 {
-		return u, false
+	_, rest, _ := bytes.Cut(stat, []byte(")")) // a name may hold one, too
+	if at := bytes.LastIndexByte(rest, ')'); at >= 0 {
+		rest = rest[at+1:]
 	}
-	ticks := func(n int) time.Duration {
-		v, _ := strconv.ParseInt(fields[n-3], 10, 64)
-		return time.Duration(v) * 10 * time.Millisecond // USER_HZ is 100 everywhere
+	fields := strings.Fields(string(rest)) // fields[0] is the state, the third field
+	number := func(n int) int64 {
+		if len(fields) <= n-3 {
+			err = errors.New("/proc/PID/stat is too short")
+			return 0
+		}
+		v, wrong := strconv.ParseInt(fields[n-3], 10, 64)
+		if wrong != nil {
+			err = wrong
+		}
+		return v
 	}
-	u.cpu, u.children = ticks(14)+ticks(15), ticks(16)+ticks(17)
-	pages, _ := strconv.ParseInt(fields[24-3], 10, 64)
-	u.memory = pages*int64(os.Getpagesize()) + kilobytes(statusField(pid, "VmSwap"))
-	return u, true
+	const tick = 10 * time.Millisecond // USER_HZ is 100 everywhere
+	u.cpu, u.children = time.Duration(number(14)+number(15))*tick, time.Duration(number(16)+number(17))*tick
+	u.memory = number(24)*int64(os.Getpagesize()) + kilobytes(statusField(pid, "VmSwap"))
+	return u, err
 }
 
 // proportional adds up what is the processes' own, a shared page by its share
@@ -181,7 +202,7 @@ func proportional(pids []int) int64 {
 	for _, pid := range pids {
 		text, err := os.ReadFile(procPath(pid, "smaps_rollup"))
 		if err != nil {
-			if u, ok := usageOf(pid); ok {
+			if u, err := usageOf(pid); err == nil { // else it has ended
 				sum += u.memory
 			}
 			continue

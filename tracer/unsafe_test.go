@@ -76,15 +76,15 @@ func calledName(call *ast.CallExpr) string {
 	return ""
 }
 
-// isPointer: unsafe.Pointer(x), or a variable of that type, which by our custom is p, data
-// or a call that yields one.
+// isPointer: unsafe.Pointer(x), a call that yields one, or a variable of that type, which by
+// our custom is p or data.
 func isPointer(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		name := calledName(e)
 		return name == "Pointer" || name == "cstring"
 	case *ast.Ident:
-		return e.Name == "p"
+		return e.Name == "p" || e.Name == "data"
 	}
 	return false
 }
