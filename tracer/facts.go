@@ -116,9 +116,11 @@ func (l *loop) owner(pid int) rules.Owner {
 	return rules.OwnerOutsider
 }
 
-// allowed books what the call at hand is about to make, move or remove.
+// allowed books what the call at hand is about to make, move or remove. What would make more
+// be taken for made is booked when the call has succeeded, for it may fail on what is there.
 func (l *loop) allowed(s stopped) {
 	l.meetSealed()
+	s.task.books = nil
 	var source string
 	for i := range l.judged {
 		r := &l.judged[i].request
@@ -133,15 +135,22 @@ func (l *loop) allowed(s stopped) {
 		case r.Act == rules.ActRenameSource:
 			source = name
 		case r.Act == rules.ActRenameTarget:
-			l.facts.move(source, name)
+			from := source
+			l.facts.mayMove(from, name)
+			s.task.onSuccess(func() { l.facts.move(from, name) })
 		case r.Act == rules.ActExchange:
-			l.facts.forget(name)
 			l.facts.alien(name)
+			s.task.onSuccess(func() {
+				l.facts.forget(name)
+				l.facts.alien(name)
+			})
 		case r.Act == rules.ActLinkTarget:
 			l.facts.alien(name)
 		case r.Access&decode.Remove != 0:
-			delete(l.facts.made, name)
-			delete(l.facts.foreign, name)
+			s.task.onSuccess(func() {
+				delete(l.facts.made, name)
+				delete(l.facts.foreign, name)
+			})
 		case l.facts.files && r.Access&decode.Create != 0 && !r.File.Exists:
 			l.facts.add(name)
 		}
@@ -152,6 +161,22 @@ func (f *facts) add(name string) {
 	if len(f.made) < maxMade {
 		f.made[name] = struct{}{}
 		delete(f.foreign, name)
+	}
+}
+
+// mayMove books of a rename on its way what holds however it ends: what was there before stays so.
+func (f *facts) mayMove(from, to string) {
+	if !f.isMade(from) {
+		f.alien(to)
+	}
+	var beneath []string
+	for name := range f.foreign {
+		if strings.HasPrefix(name, from+"/") {
+			beneath = append(beneath, to+name[len(from):])
+		}
+	}
+	for _, name := range beneath {
+		f.alien(name)
 	}
 }
 

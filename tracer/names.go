@@ -57,7 +57,10 @@ func (l *loop) reissueNames(s stopped) {
 		l.startWalk(s)
 		s.task.changing = true
 		l.changes++
-		s.task.leaving.done = func(s stopped, _ *registers) {
+		s.task.leaving.done = func(s stopped, r *registers) {
+			if result(r) == 0 {
+				s.task.succeeded()
+			}
 			exchanged := false
 			for i, path := range paths {
 				exchanged = exchanged || directoryOf(path) != parents[i]

@@ -56,7 +56,14 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 			l.reissueNames(s)
 			return
 		}
-		l.apart(s, c, "a served file system, or a lease", act, stopped.performed)
+		books := s.task.books
+		s.task.books = nil
+		l.apart(s, c, "a served file system, or a lease", act, func(s stopped, err error) {
+			if err == nil && books != nil {
+				books() // also of a task that is gone
+			}
+			s.performed(err)
+		})
 		return
 	}
 	if err == nil {
@@ -79,6 +86,7 @@ func (s stopped) performed(err error) {
 	case err != nil:
 		s.refuse(errnoOf(err))
 	default:
+		s.task.succeeded()
 		s.answer(0)
 	}
 }

@@ -58,6 +58,8 @@ type task struct {
 	fresh, same bool
 	wait        answers // questions about the call at hand
 	unasked     string  // why the call at hand is refused although it is one to ask about
+	// books is what is to be booked when the call at hand has succeeded, see allowed.
+	books func()
 	// listing is the getdents call whose exit stop is awaited.
 	listing *listing
 }
@@ -90,6 +92,23 @@ type fileID struct{ dev, ino uint64 }
 type stopped struct {
 	*task
 	stop uint64 // which of its stops
+}
+
+// onSuccess adds to what is to be booked when the call at hand has succeeded.
+func (t *task) onSuccess(f func()) {
+	if before := t.books; before != nil {
+		t.books = func() { before(); f() }
+		return
+	}
+	t.books = f
+}
+
+// succeeded books it.
+func (t *task) succeeded() {
+	if books := t.books; books != nil {
+		t.books = nil
+		books()
+	}
 }
 
 // waits tells whether a task whose stop was kept for later is still in it. It may have been

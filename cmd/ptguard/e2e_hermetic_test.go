@@ -169,6 +169,18 @@ func TestMasks(t *testing.T) {
 	if r := b.Guard(t, []string{"--policy", policy(b)}, "bash", "-c", moves); r.Stdout != "moved no\nreplaced no\n" {
 		t.Errorf("moved folders: %v", r)
 	}
+	// Nor by a rename onto it, or a removal, that fails.
+	b.Reset(t)
+	fails := "mkdir d n; mv -T n a; mv a/b d/b; rmdir d/b; " + checks("failed", "test -d a && cat d/b/.env", "onto", "cat a/.env")
+	b.Write(t, "work/a/.env", "SECRET\n")
+	if r := b.Bare(t, "bash", "-c", fails); r.Stdout != "failed yes\nonto yes\n" {
+		t.Fatalf("bare: %v", r)
+	}
+	b.Reset(t)
+	b.Write(t, "work/a/.env", "SECRET\n")
+	if r := b.Guard(t, []string{"--policy", policy(b)}, "bash", "-c", fails); r.Stdout != "failed no\nonto no\n" {
+		t.Errorf("what failed: %v", r)
+	}
 	// A rule that names the masked name lifts it, and no other.
 	b.Reset(t)
 	if r := b.Guard(t, []string{"--policy", policy(b), "--read", ".hidden", "--read", "a/b/.env"}, "bash", "-c", checks("named", "cat .hidden/deep/f a/b/.env link", "other", "cat .env")); r.Stdout != "named yes\nother no\n" {
