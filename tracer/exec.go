@@ -220,14 +220,18 @@ func (l *loop) carryMap(s stopped) {
 		s.resume(0)
 		return
 	}
-	decided := l.judged[0].request.File.Inode
+	decided, length := l.judged[0].request.File.Inode, l.call.Args[1]
 	s.task.atExit = func(s stopped) {
 		at, err := callResult(s.tid)
-		if err == nil && at < 0 && at > -4096 {
+		if err != nil {
+			s.lost(err, "read the result of mmap of")
+			return
+		}
+		if at < 0 && at > -4096 {
 			s.resume(0) // nothing was mapped
 			return
 		}
-		if !l.mappedAs(s, uint64(at), decided) {
+		if !l.mappedAs(s, uint64(at), length, decided) {
 			l.killImage(s, "the file behind a descriptor was exchanged while it was mapped for execution")
 			return
 		}
@@ -236,24 +240,30 @@ func (l *loop) carryMap(s stopped) {
 	s.request(unix.PTRACE_SYSCALL, 0)
 }
 
-// mappedAs tells whether the mapping at an address is of the file that was decided on, or of
-// one that may be mapped as well.
-func (l *loop) mappedAs(s stopped, at uint64, decided rules.Inode) bool {
+// mappedAs tells whether what was just mapped is of the file that was decided on, or of one
+// that may be mapped as well. What is gone again already a sibling has moved elsewhere.
+func (l *loop) mappedAs(s stopped, start, length uint64, decided rules.Inode) bool {
 	maps, err := readMaps(s.tid)
 	if err != nil {
 		return !alive(s.tid)
 	}
+	at := start
 	for _, m := range maps {
-		if m.start > at || at >= m.end {
+		if m.end <= at || m.start >= start+length {
 			continue
 		}
-		if m.ino == decided.Ino {
-			return true
+		if m.start > at {
+			break // a hole
 		}
-		r := rules.Request{Access: decode.Map, File: rules.File{Path: m.path, Exists: true, Inode: rules.Inode{Dev: m.dev, Ino: m.ino}, Mode: unix.S_IFREG | 0o755}}
-		return filepath.IsAbs(m.path) && !l.bars(l.decide(s, &r))
+		if m.ino != decided.Ino || m.dev != decided.Dev { // some file systems tell another device here
+			r := rules.Request{Access: decode.Map, File: rules.File{Path: m.path, Exists: true, Inode: rules.Inode{Dev: m.dev, Ino: m.ino}, Mode: unix.S_IFREG | 0o755}}
+			if !filepath.IsAbs(m.path) || l.bars(l.decide(s, &r)) {
+				return false
+			}
+		}
+		at = m.end
 	}
-	return true // unmapped again by a sibling
+	return at >= start+length || !alive(s.tid)
 }
 
 // examineRange finds the files mapped in the range that mprotect(2) makes executable.
