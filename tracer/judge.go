@@ -340,7 +340,7 @@ func (l *loop) granted(s stopped, r *rules.Request) {
 // examine resolves every object of the call and builds the requests. bare is the errno of
 // an act that fails on its names anyway.
 func (l *loop) examine(s stopped) (bare syscall.Errno, err error) {
-	l.judged = l.judged[:0]
+	l.forget() // of a look that found the call to be made anew
 	if l.call.Row.Special == decode.Signal {
 		if errno := l.signalErrno(s); errno != 0 {
 			return errno, nil
