@@ -68,7 +68,7 @@ func (l *loop) credentialsOf(s stopped) (*credentials, error) {
 func (l *loop) credentialsChange(s stopped) {
 	s.task.creds = nil
 	if native.SyscallName(uint32(l.number)) == "landlock_restrict_self" && l.started {
-		s.proc.fenced, s.proc.adopted, l.fences = true, false, true
+		s.proc.fenced, s.proc.tookOn, l.fences = true, true, true
 	}
 	s.resume(0)
 }

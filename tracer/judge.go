@@ -86,7 +86,7 @@ func (l *loop) callOf(s stopped, row *decode.Row, args *[6]uint64) {
 	case decode.Changes:
 		l.credentialsChange(s)
 	case decode.Filters:
-		s.proc.filtered, s.proc.adopted = true, false
+		s.proc.filtered, s.proc.tookOn = true, true
 		s.resume(0)
 	case decode.Range:
 		l.rangeCall(s, row, args)

@@ -88,8 +88,14 @@ func (l *loop) adopted(parent stopped, child *task, flags uint64) {
 	if flags&unix.CLONE_FS != 0 && child.proc != parent.proc {
 		child.proc.sharesFS, parent.proc.sharesFS = true, true
 	}
+	if flags&unix.CLONE_FILES != 0 && child.proc != parent.proc {
+		child.proc.sharesFiles, parent.proc.sharesFiles = true, true
+	}
 	if p, q := child.proc, parent.proc; p.adopted {
-		p.adopted, p.undumpable, p.fenced, p.filtered = false, q.undumpable, q.fenced, q.filtered
+		p.adopted, p.undumpable = false, q.undumpable
+		if !p.tookOn {
+			p.fenced, p.filtered = q.fenced, q.filtered
+		}
 	}
 }
 

@@ -79,6 +79,9 @@ type process struct {
 	core unix.Rlimit
 	// adopted: its parent's event has not been seen, so what it inherited is a guess.
 	adopted bool
+	// tookOn: it has taken on a filter or a domain itself, so that its parent's event says
+	// nothing of these any more.
+	tookOn bool
 	// owner: it gets the signals of a descriptor (SIGIO), which whoever holds that can raise.
 	owner bool
 	// fenced: it put itself into a Landlock domain.
