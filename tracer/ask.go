@@ -259,7 +259,7 @@ func (l *loop) askLine(q *question) []byte {
 func (l *loop) answered(q *question, reply ask.Reply, err error) {
 	a := &l.asking
 	a.open, a.cancel = nil, nil
-	if reply.Peer != 0 && l.owner(reply.Peer) == rules.OwnerTree {
+	if owner := l.owner(reply.Peer); reply.Peer != 0 && (owner == rules.OwnerTree || owner == rules.OwnerScoped) {
 		reply.Answer, err = ask.No, errors.New("the answer came from the program itself")
 	}
 	why := "the answer was no"
