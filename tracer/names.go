@@ -30,7 +30,12 @@ func (l *loop) reissueNames(s stopped) {
 			path += "/"
 		}
 		paths = append(paths, path)
-		parents = append(parents, directoryOf(j.resolved.Path))
+		parent := directoryOf(j.resolved.Path)
+		if parent == (fileID{}) && j.resolved.Path != "/" { // it could not be told afterwards either
+			l.refuseConst(s, l.call.Row.Name, l.call.Event, &decode.Answer{Errno: unix.EPERM, Guard: "unprotected", Reason: "the directory of a name cannot be seen"})
+			return
+		}
+		parents = append(parents, parent)
 	}
 	if len(paths) == 0 || len(paths) > 1 && len(paths[1]) >= secondRoom {
 		s.refuse(unix.ENAMETOOLONG)
