@@ -5,6 +5,7 @@ package tracer
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -48,8 +49,11 @@ func readServed(mounts *os.File) error {
 	for at := int64(0); ; {
 		n, err := mounts.ReadAt(text[len(text):cap(text)], at)
 		text, at = text[:len(text)+n], at+int64(n)
-		if err != nil || n == 0 {
+		if errors.Is(err, io.EOF) || n == 0 && err == nil {
 			break
+		}
+		if err != nil {
+			return err
 		}
 		text = slices.Grow(text, 1<<12)
 	}
