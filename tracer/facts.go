@@ -127,8 +127,8 @@ func (l *loop) allowed(s stopped) {
 		name := r.File.Path
 		switch {
 		case r.Access&decode.Bind != 0 && r.Addr.IP.IsValid():
-			if len(l.facts.bound) < maxMade {
-				l.facts.bound[socketInode(s.tid, int(l.judged[i].object.Dirfd))] = true
+			if inode := socketInode(s.tid, int(l.judged[i].object.Dirfd)); inode != 0 && len(l.facts.bound) < maxMade {
+				s.task.onSuccess(func() { l.facts.bound[inode] = true })
 			}
 		case r.Act == rules.ActMkdir, r.Access&decode.Bind != 0 && name != "":
 			l.facts.add(name)

