@@ -1,33 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open waits in a FIFO; the handler of a signal with SA_RESTART changes the name, and the
-// kernel makes the call again.
-#include "attack.h"
-
-static pthread_t opener;
-
-static void *interrupt(void *arg)
-{
-	char path[64], state[512];
-	// The opener waits in the FIFO when it sleeps in its call.
-	snprintf(path, sizeof path, "/proc/self/task/%d/stat", *(volatile int *)arg);
-	for (;;) {
-		int fd = open(path, O_RDONLY);
-		ssize_t n = read(fd, state, sizeof state - 1);
-		close(fd);
-		if (n > 0) {
-			state[n] = 0;
-			char *p = strrchr(state, ')');
-			if (p && p[2] == 'S')
-				break;
-		}
-		sched_yield();
-	}
-	for (;;) { // until it has an effect: under a tracer S may be another sleep
-		pthread_kill(opener, SIGUSR1);
-		usleep(20000);
-	}
-	return NULL;
-}
+// The handler changes the name of the call that is made again.
+#include "A15_restart.h"
 
 static char name[16] = "fifo";
 
@@ -37,14 +10,4 @@ static void handler(int sig)
 	strcpy(name, "secret");
 }
 
-int main(void)
-{
-	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
-	sigaction(SIGUSR1, &sa, NULL);
-	must(mkfifo("fifo", 0600), "mkfifo");
-	opener = pthread_self();
-	static int tid;
-	tid = gettid();
-	start(interrupt, &tid);
-	verdict_secret((int)syscall(SYS_open, name, O_RDONLY));
-}
+int main(void) { restarted((struct sigaction){.sa_handler = handler}, name); }
