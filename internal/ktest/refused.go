@@ -22,7 +22,8 @@ type Refusal struct {
 	ArgvOf  func(b *Box) []string
 	Timeout time.Duration
 
-	// BareStatus and BareStdout are what the act gives without ptguard.
+	// BareStatus and BareStdout are what the act gives without ptguard. The guarded run must
+	// not give this output, unless it is in Stdout.
 	BareStatus int
 	BareStdout string
 	// Lasting says that the act changes the box: a snapshot must differ after the bare run
@@ -94,6 +95,9 @@ func Refused(t testing.TB, c Refusal) {
 	}
 	if !strings.Contains(guarded.Stdout, c.Stdout) {
 		t.Errorf("%q: want stdout with %q, got %v", argv, c.Stdout, guarded)
+	}
+	if c.BareStdout != "" && !strings.Contains(c.Stdout, c.BareStdout) && strings.Contains(guarded.Stdout, c.BareStdout) {
+		t.Errorf("%q: refused, but it says what it says without ptguard: %v", argv, guarded)
 	}
 	if c.Happened != nil && c.Happened(t, b) {
 		t.Errorf("%q: refused, but it took effect: %v", argv, guarded)
