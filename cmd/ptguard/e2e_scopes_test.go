@@ -224,7 +224,10 @@ func TestScopesEnterWritable(t *testing.T) {
 	if err := os.Symlink(b.Path("api/put"), b.Path("work/l")); err != nil {
 		t.Fatal(err)
 	}
-	if r := b.Guard(t, scopeFlags()(b), "sh", "-c", "./l x"); r.Status != 126 {
+	if r := b.Bare(t, "sh", "-c", "./l x"); r.Status != 0 || !strings.HasPrefix(r.Stdout, "put in ") {
+		t.Fatalf("bare: %v", r)
+	}
+	if r := b.Guard(t, scopeFlags()(b), "sh", "-c", "./l x"); r.Status != 126 || r.Stdout != "" {
 		t.Errorf("%v", r)
 	}
 	b.Find(t, ktest.Want{Rule: "guard scope-entry", Syscall: "execve"})
@@ -278,24 +281,34 @@ func TestScopesOwner(t *testing.T) {
 		"none":           "pass",
 	} {
 		b.Reset(t)
-		want, status := "126", 0
+		want := "126"
 		if name == "none" {
 			want = "0"
 		}
-		r := b.Guard(t, scopeFlags()(b), "/usr/bin/python3", "-c", `
+		argv := []string{"/usr/bin/python3", "-c", `
 import fcntl, os, socket
 s, t = socket.socketpair()
 open("leased", "w").close()
 fd = os.open("leased", os.O_RDONLY)
 pid = os.fork()
 if pid == 0:
-    `+own+`
-    try: os.execv("`+b.Path("api/tool")+`", ["tool", "scope"])
+    ` + own + `
+    try: os.execv("` + b.Path("api/tool") + `", ["tool", "scope"])
     except PermissionError: os._exit(126)
 print("status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-`)
-		if r.Status != status || !strings.Contains(r.Stdout, "status "+want+"\n") {
+`}
+		if r := b.Bare(t, argv...); r.Status != 0 || r.Stdout != "status 0\n" {
+			t.Fatalf("%s: bare: %v", name, r)
+		}
+		b.Reset(t)
+		r := b.Guard(t, scopeFlags()(b), argv...)
+		if r.Status != 0 || r.Stdout != "status "+want+"\n" {
 			t.Errorf("%s: %v", name, r)
+		}
+		if d := b.Denials(t); name == "none" && len(d) > 0 {
+			t.Errorf("%s: %+v", name, d)
+		} else if name != "none" {
+			b.Find(t, ktest.Want{Rule: "guard scope-entry", Syscall: "execve"})
 		}
 	}
 }
