@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"ptguard/internal/ktest"
@@ -61,7 +60,7 @@ func TestAskAtTheTerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := askBox(t)
-			if r := b.Bare(t, "sh", "-c", "{ "+c.script+"; }"); c.status == 0 && r.Status != 0 {
+			if r := b.Bare(t, "sh", "-c", "{ "+c.script+"; }"); r.Status != 0 || strings.Contains(r.Stdout, "refused") {
 				t.Fatalf("bare: %v", r)
 			}
 			b.Reset(t)
@@ -238,10 +237,7 @@ func TestAskInTheBackground(t *testing.T) {
 	term := b.NewTerm(t, "bash", "--norc", "--noediting", "-i")
 	term.Expect(`\[0\]> `)
 	term.Send("%s\n", shellWords(fenced(t, b, []string{"-q"}, `cat $A >out 2>err; mv out done`))+" & wait")
-	ktest.Until(20*time.Second, func() bool {
-		_, err := os.Stat(b.Path("work/done"))
-		return err == nil
-	})
+	await(t, b, "work/done")
 	term.Expect(`\[\d+\]> `)
 	term.Send("exit\n")
 	term.Wait()
