@@ -5,7 +5,6 @@ package main_test
 import (
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -189,14 +188,15 @@ func TestAddrRefused(t *testing.T) {
 				}
 			},
 		})
-		// ::1 alone does not allow what a socket bound to a v4 address makes of ::.
+		// ::1 alone does not allow what a socket bound to a v4 address makes of ::. The call is
+		// made with ::1 then, where such a socket cannot connect to.
 		port, happened = listenOn(t, "tcp4", "127.0.0.1")
 		b := ktest.NewBox(t, nil)
 		argv = []string{addr, "bound-connect", "::", port, "::ffff:127.0.0.1"}
 		if bare := b.Bare(t, argv...); bare.Stdout != "ok\n" || !happened(t, b) {
 			t.Fatalf("bare: %v", bare)
 		}
-		if r := b.Guard(t, []string{"--connect", "[::1]:" + port}, argv...); r.Stdout == "ok\n" || happened(t, b) {
+		if r := b.Guard(t, []string{"--connect", "[::1]:" + port}, argv...); r.Stdout != "EAFNOSUPPORT\n" || happened(t, b) {
 			t.Errorf("reached 127.0.0.1: %v", r)
 		}
 		if r := b.Guard(t, nil, argv...); r.Stdout != "ok\n" || !happened(t, b) {
@@ -227,7 +227,7 @@ func TestAddrRefused(t *testing.T) {
 func TestAddrTransition(t *testing.T) {
 	t.Parallel()
 	inside := []string{"unshare", "-n", "sh", "-c", `ip link set lo up && for a in 64:ff9b::7f00:1 2002:7f00:1::1 64:ff9b::a01:203; do ip -6 addr add $a/128 dev lo nodad; done && exec "$@"`, "sh"}
-	if !root() || exec.Command(inside[0], append(inside[1:], "true")...).Run() != nil {
+	if !root() || contained() {
 		return // no namespaces here; rules.TestTransitionForms has all forms
 	}
 	addr := ktest.Tracee(t, "addr")
