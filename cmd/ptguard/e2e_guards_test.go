@@ -206,12 +206,12 @@ func TestNoExecutableMemfd(t *testing.T) {
 		return
 	}
 	b := ktest.NewBox(t, nil)
-	const memfd = `python3 -c 'import os; os.memfd_create("x", 0x10)' 2>&1 | tail -1; ` // MFD_EXEC
+	const memfd = `python3 -c 'import os; os.memfd_create("x", 0x10)' 2>&1 | tail -1; test -e ../outside/hidden && echo there; ` // MFD_EXEC
 	script := memfd + strings.Join(b.Guarded(t, []string{"--hide", b.Path("outside/hidden")}, "python3", "-c",
 		`'import os, socket; socket.socket(socket.AF_UNIX).bind("s"); print(os.path.exists("s"), os.path.exists("../outside/hidden"))'`), " ")
 	b.Write(t, "outside/hidden", "")
 	r := b.Bare(t, "unshare", "-p", "-f", "--mount-proc", "sh", "-c", "echo 2 >/proc/sys/vm/memfd_noexec; "+script)
-	if !strings.Contains(r.Stdout, "Permission denied") || !strings.HasSuffix(r.Stdout, "True False\n") {
+	if !strings.Contains(r.Stdout, "Permission denied") || !strings.HasSuffix(r.Stdout, "there\nTrue False\n") {
 		t.Errorf("want memfds refused and the run unharmed, got %v", r)
 	}
 	if start := b.Records(t)[0].Start; start == nil || !strings.HasPrefix(start.Tier, "race-free") {

@@ -42,6 +42,15 @@ func TestSeedModes(t *testing.T) {
 		{"the folder for temporary files", nil, []string{"creat", b.Path("tmp/f")}, "ok"},
 		{"and /tmp beside it", nil, []string{"unlink", "/tmp/ptguard-seed-none"}, "ENOENT"},
 	} {
+		bare := "ok\n"
+		if c.want != "EPERM" {
+			bare = c.want + "\n"
+		}
+		b.Reset(t)
+		if got := b.Bare(t, append([]string{tracee}, c.act...)...); got.Stdout != bare {
+			t.Errorf("%s: bare %v", c.why, got)
+		}
+		b.Reset(t)
 		if got := b.Guard(t, c.flags, append([]string{tracee}, c.act...)...); got.Stdout != c.want+"\n" {
 			t.Errorf("%s: want %s, got %v", c.why, c.want, got)
 		}

@@ -80,7 +80,7 @@ func TestTraceUnix(t *testing.T) {
 	}()
 	r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "run", "--trace", "unix:" + path, "--", "sh", "-c", "ls -l /proc/self/fd; echo x > ../outside/x"}})
 	got := <-records
-	if r.Status == 0 || strings.Contains(r.Stdout, "socket:") || len(got) != 3 || got[0].Kind != record.KindStart || got[1].Resolved != b.Path("outside/x") || got[2].Kind != record.KindEnd {
+	if r.Status == 0 || !strings.Contains(r.Stdout, "pipe:") || strings.Contains(r.Stdout, "socket:") || len(got) != 3 || got[0].Kind != record.KindStart || got[1].Resolved != b.Path("outside/x") || got[2].Kind != record.KindEnd {
 		t.Errorf("%v\n%+v", r, got)
 	}
 }
