@@ -49,8 +49,12 @@ func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded
 		out.Asker, guarded = &ask.Program{Argv: words, Umask: umask}, append(guarded, path)
 		for _, word := range words[1:] { // the script of an interpreter, its settings
 			if named, err := filepath.Abs(word); err == nil {
-				if file, err := canonicalFile(named, unix.S_IFREG); err == nil {
+				file, err := canonicalFile(named, unix.S_IFREG)
+				switch {
+				case err == nil:
 					guarded = append(guarded, named, file)
+				case errors.Is(err, unix.ENOENT): // or the tree could make it, and answer
+					guarded = append(guarded, named)
 				}
 			}
 		}

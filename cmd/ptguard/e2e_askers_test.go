@@ -334,6 +334,11 @@ sleep 600`)
 	if !strings.HasPrefix(b.Text(t, "line"), `{"v":1,"run":"`) {
 		t.Errorf("%s", b.Text(t, "line"))
 	}
+	// A script that is not there yet is not for the tree to make.
+	r = b.Guard(t, []string{"--keep-env", "--ask", "exec:/bin/sh late"}, "sh", "-c", `echo 'echo "{\"answer\":\"once\"}"' >late; ls late; echo x >"$HOME/made"`)
+	if r.Status == 0 || r.Stdout != "" || !strings.Contains(r.Stderr, "guard own-files") && !strings.Contains(r.Stderr, "control file of ptguard") {
+		t.Errorf("%v", r)
+	}
 	for what, via := range map[string]string{"absent": "exec:/absent/answer", "no socket": "unix:" + b.Trace, "no way": "telepathy", "no path": "unix:x"} {
 		if r := b.Guard(t, []string{"--fence", b.Work, "--ask", via}, "true"); r.Status != 125 {
 			t.Errorf("%s: %v", what, r)
