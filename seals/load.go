@@ -33,17 +33,23 @@ func Load(dir string, fsys fs.FS) ([]*File, error) {
 		case !strings.HasSuffix(e.Name(), ".yaml"):
 			continue
 		}
-		text, err := readFile(fsys, e.Name())
-		if err != nil {
-			return nil, fmt.Errorf("read seal file %s: %w", name, bare(err))
-		}
-		f, err := Read(name, text)
+		f, err := LoadFile(dir, fsys, e.Name())
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, f)
 	}
 	return out, nil
+}
+
+// LoadFile reads one file of a directory, whatever its name.
+func LoadFile(dir string, fsys fs.FS, base string) (*File, error) {
+	name := path.Join(dir, base)
+	text, err := readFile(fsys, base)
+	if err != nil {
+		return nil, fmt.Errorf("read seal file %s: %w", name, bare(err))
+	}
+	return Read(name, text)
 }
 
 // readFile reads a regular file, a little more than may be read so that Read can tell.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"ptguard/internal/ktest"
 	"ptguard/record"
 )
@@ -283,6 +284,12 @@ func TestSealsCommands(t *testing.T) {
 		t.Errorf("%v %s", err, out)
 	}
 	if out, err := run("check", b.Path("seals/a.yaml")); err != nil || !strings.Contains(out, "2 seals") {
+		t.Errorf("%v %s", err, out)
+	}
+	if err := unix.Mkfifo(b.Path("fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run("check", b.Path("fifo")); err == nil || !strings.Contains(out, "not a regular file") {
 		t.Errorf("%v %s", err, out)
 	}
 	b.Write(t, "bad.yaml", "ptguard-seals: 1\nowner: x\nseals:\n- { path: /a, letter: R, reason: x }\n")

@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +18,8 @@ import (
 	"ptguard/seals"
 )
 
-// sealDir is where the organisation's seals lie; it need not be there.
-const sealDir = "/etc/ptguard/seals.d"
+// sealDir is where the organisation's seals lie; it need not be there. A test has another.
+var sealDir = "/etc/ptguard/seals.d"
 
 // loadSeals reads the seal files of sealDir and of the given directories. places are the
 // directories and files, which the tree must not change.
@@ -28,7 +27,7 @@ func loadSeals(dirs []string) (files []*seals.File, places []string, err error) 
 	for i, dir := range append([]string{sealDir}, dirs...) {
 		places = append(places, dir)
 		if i == 0 {
-			if _, err := os.Stat(dir); errors.Is(err, unix.ENOENT) {
+			if _, err := os.Lstat(dir); errors.Is(err, unix.ENOENT) { // not Stat: a link to nowhere is a mistake
 				continue
 			}
 		}
@@ -167,7 +166,8 @@ func (c *sealsCheckCmd) Run() error {
 			found, err = seals.Load(name, os.DirFS(name))
 		} else {
 			found = make([]*seals.File, 1)
-			found[0], err = readSeals(name)
+			dir, base := filepath.Split(name)
+			found[0], err = seals.LoadFile(dir, os.DirFS(filepath.Clean(dir)), base)
 		}
 		if err != nil {
 			bad = true
@@ -195,19 +195,6 @@ func (c *sealsCheckCmd) Run() error {
 		return &statusError{code: 1}
 	}
 	return nil
-}
-
-func readSeals(name string) (*seals.File, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("read seal file %s: %w", record.Escape(name), errnoOf(err))
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, rules.MaxPolicySize+1))
-	if err != nil {
-		return nil, fmt.Errorf("read seal file %s: %w", record.Escape(name), errnoOf(err))
-	}
-	return seals.Read(name, text)
 }
 
 type sealsExplainCmd struct {
