@@ -715,26 +715,34 @@ func (c *compiler) commandBuiltin() {
 	}
 }
 
-// protect closes the files that ptguard itself lives by.
+// protect closes the files that ptguard itself lives by, and the links that lead to them.
 func (c *compiler) protect() {
-	for _, p := range c.m.Protected {
-		if !path.IsAbs(p) {
-			continue
-		}
-		t := c.m.lookup(p)
+	add := func(name string, roots ...string) []*entry {
 		rule := &Rule{
-			Pos: "guard own-files", Layer: LayerGuard, Verb: "guard", Text: p, Access: decode.Change | decode.Connect | decode.Bind,
-			Reason: "a policy, record or control file of ptguard cannot be changed from inside", Paths: []string{t.Path},
+			Pos: "guard own-files", Layer: LayerGuard, Verb: "guard", Text: name, Access: decode.Change | decode.Connect | decode.Bind,
+			Reason: "a policy, record or control file of ptguard cannot be changed from inside", Paths: roots[len(roots)-1:],
 		}
 		c.p.rules = append(c.p.rules, rule)
-		for _, root := range []string{p, t.Path} {
-			e := &entry{rule: rule, role: roleUserDeny, access: rule.Access, root: root}
-			c.p.protected = append(c.p.protected, e)
-			c.p.entries = append(c.p.entries, e)
-			if t.Exists {
-				c.p.protectedInode[t.Inode] = e
-			}
+		var made []*entry
+		for _, root := range roots {
+			made = append(made, &entry{rule: rule, role: roleUserDeny, access: rule.Access, root: root})
 		}
+		c.p.protected = append(c.p.protected, made...)
+		return made
+	}
+	for _, name := range c.m.Protected {
+		if !path.IsAbs(name) {
+			continue
+		}
+		t := c.m.lookup(name)
+		made := add(name, name, t.Path)
+		c.p.entries = append(c.p.entries, made...)
+		if t.Exists {
+			c.p.protectedInode[t.Inode] = made[1]
+		}
+	}
+	for _, link := range c.m.Links {
+		add(link, link) // no entry: what else is reached through the link is free
 	}
 }
 

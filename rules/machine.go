@@ -35,6 +35,9 @@ type Machine struct {
 	RepoAtStart bool
 	// Protected are the policy, record and control files: never changed by the tree.
 	Protected []string
+	// Links are the symbolic links by which these were named, canonical but for themselves:
+	// whoever changes one gives the next run other files.
+	Links []string
 	// Seals are the seals of the run, nil if there are none.
 	Seals *seals.Set
 	// Lookup resolves a path as the kernel would; nil means that nothing exists and

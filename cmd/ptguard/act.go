@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
 	"ptguard/tracer"
@@ -228,7 +229,9 @@ func (f *policyFlags) inquire(program string, own ...string) (*inquiry, error) {
 		return nil, err
 	}
 	m.facts.Seals = bindSeals(sealed, m.facts)
-	m.facts.Protected = protect(slices.Concat(files, places, own), m.facts.Cwd)
+	if err := m.protect(slices.Concat(files, places, own)); err != nil {
+		return nil, err
+	}
 	if program != "" {
 		path, err := findProgram(program, os.Environ())
 		if err != nil {
@@ -249,14 +252,19 @@ func (f *policyFlags) inquire(program string, own ...string) (*inquiry, error) {
 	return &inquiry{q, p, m}, nil
 }
 
-// protect gives the canonical names of files that the tree must not change.
-func protect(files []string, cwd string) []string {
-	out := slices.Clone(files)
-	for i, path := range out {
-		if !filepath.IsAbs(path) {
-			path = cwd + "/" + path
+// protect adds files that the tree must not change, with the links that lead to them.
+func (m *machine) protect(files []string) error {
+	f := m.facts
+	for _, name := range files {
+		if !filepath.IsAbs(name) {
+			name = f.Cwd + "/" + name
 		}
-		out[i] = lookup(path).Path
+		o, err := resolve.Canonical(name)
+		if err != nil {
+			return err
+		}
+		f.Protected = append(f.Protected, o.Path)
+		f.Links = append(f.Links, o.Hops...)
 	}
-	return out
+	return nil
 }

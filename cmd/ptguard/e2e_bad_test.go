@@ -227,3 +227,21 @@ func TestDump(t *testing.T) {
 		t.Errorf("dump of an absent file: %v", r)
 	}
 }
+
+// TestLinkToPolicy: the tree cannot lead the next run to another policy by a link on the way
+// to this one's, and may use what else lies behind such a link.
+func TestLinkToPolicy(t *testing.T) {
+	b := ktest.NewBox(t, nil)
+	b.Write(t, "outside/p.yaml", "ptguard: 1\n")
+	b.Write(t, "work/sub/p.yaml", "ptguard: 1\n")
+	for name, target := range map[string]string{"work/link.yaml": b.Path("outside/p.yaml"), "work/dir": "sub"} {
+		if err := os.Symlink(target, b.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := b.Guard(t, []string{"-p", "link.yaml", "-p", "dir/p.yaml"}, "sh", "-c",
+		"rm -f link.yaml; mv link.yaml x; ln -sfn x link.yaml; rm dir; mv dir y; echo x >dir/other; cat dir/other link.yaml dir/p.yaml; echo x >/dev/stderr")
+	if r.Status != 0 || r.Stdout != "x\nptguard: 1\nptguard: 1\n" {
+		t.Errorf("%v", r)
+	}
+}

@@ -199,7 +199,9 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if g.seals, err = c.sealed(layers, m, &files); err != nil {
 		return nil, err
 	}
-	m.facts.Protected = g.protected(files)
+	if err := m.protect(append(files, g.records()...)); err != nil {
+		return nil, err
+	}
 	if g.policy, g.scopes, err = c.compile(layers, m, command); err != nil {
 		return nil, err
 	}
@@ -208,7 +210,9 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		return nil, err
 	}
 	if len(more) > 0 {
-		m.facts.Protected = append(m.facts.Protected, g.protected(more)...)
+		if err := m.protect(more); err != nil {
+			return nil, err
+		}
 		if g.policy, g.scopes, err = c.compile(layers, m, command); err != nil {
 			return nil, err
 		}
@@ -308,15 +312,15 @@ func (g *guarded) openRecords(c *runCmd) (err error) {
 
 func runID() string { return strings.ToLower(rand.Text()[:12]) }
 
-// protected lists the files the tree must not change: policies, trace, log.
-func (g *guarded) protected(policies []string) []string {
-	out := append(slices.Clone(policies), g.parts...)
+// records lists the files of the trace and the log, which the tree must not change.
+func (g *guarded) records() []string {
+	out := slices.Clone(g.parts)
 	for _, file := range []func() (string, uint64, uint64, bool){g.sink.File, g.log.File} {
 		if path, _, _, ok := file(); ok {
 			out = append(out, path)
 		}
 	}
-	return protect(out, g.machine.facts.Cwd)
+	return out
 }
 
 // started writes the first record, which names what is really active.
