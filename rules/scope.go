@@ -289,7 +289,8 @@ func (n Needs) or(m Needs) Needs {
 	n.Looks, n.Lists, n.Writes = n.Looks || m.Looks, n.Lists || m.Lists, n.Writes || m.Writes
 	n.Exec, n.ExecMap, n.Argv = n.Exec || m.Exec, n.ExecMap || m.ExecMap, n.Argv || m.Argv
 	n.Connect, n.Bind = n.Connect || m.Connect, n.Bind || m.Bind
-	n.Copies, n.Seals, n.Made = n.Copies || m.Copies, n.Seals || m.Seals, n.Made || m.Made
+	n.Copies, n.Seals, n.Made, n.Moves = n.Copies || m.Copies, n.Seals || m.Seals, n.Made || m.Made, n.Moves || m.Moves
+	n.Strict, n.Hardened, n.Forks = n.Strict || m.Strict, n.Hardened || m.Hardened, n.Forks || m.Forks
 	return n
 }
 

@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"reflect"
 	"testing"
 
 	"ptguard/decode"
@@ -139,5 +140,27 @@ func TestLettersOfActs(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s act %d: %q, want %q", c.access, c.act, got, c.want)
 		}
+	}
+}
+
+// TestScopesNeeds: what one policy of the run can refuse must stop; only what is the same in
+// all of them (Families) may be left to the first.
+func TestScopesNeeds(t *testing.T) {
+	var all Needs
+	flags := reflect.ValueOf(&all).Elem()
+	for i := range flags.NumField() {
+		if f := flags.Field(i); f.Kind() == reflect.Bool {
+			f.SetBool(true)
+			if got := (Needs{}).or(all); !reflect.ValueOf(got).Field(i).Bool() {
+				t.Errorf("%s of a scope is forgotten", flags.Type().Field(i).Name)
+			}
+		}
+	}
+	base, scopes := scopesOf(t, "scopes: { quiet: { mode: strict, files: { deny: [ { path: /opt/data, access: [read] } ] } } }", "")
+	if n := base.Needs(); n.Strict || n.Moves {
+		t.Errorf("base: %+v", n)
+	}
+	if n := scopes.Needs(base.Needs()); !n.Strict || !n.Moves {
+		t.Errorf("with scopes: %+v", n)
 	}
 }

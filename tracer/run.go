@@ -133,12 +133,13 @@ func Run(cfg *Config) (result Result, err error) {
 		l.classes[nr] = class
 	}
 	l.limits = cfg.Policy.Limits()
-	l.facts.files = cfg.Policy.Needs().Made
+	needs := cfg.Scopes.Needs(cfg.Policy.Needs())
+	l.facts.files = needs.Made
 	domain, err := l.domain()
 	if err != nil {
 		return result, err
 	}
-	l.policy = filterNeeds(cfg.Scopes.Needs(cfg.Policy.Needs()), l.tier.Scoped)
+	l.policy = filterNeeds(needs, l.tier.Scoped)
 	l.policy.Guard = !canSeal()
 	l.policy.Scopes = cfg.Scopes != nil
 	l.policy.Cores = l.policy.Rules && coresAreFiles()
@@ -146,7 +147,7 @@ func Run(cfg *Config) (result Result, err error) {
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
 		return result, fmt.Errorf("read the limit on core dumps: %w", err)
 	}
-	l.sealsMove = cfg.Policy.Seals().Movable() || cfg.Policy.Needs().Moves
+	l.sealsMove = cfg.Policy.Seals().Movable() || needs.Moves
 	c, err := launch(cfg, l.policy, domain)
 	if err != nil {
 		return result, err

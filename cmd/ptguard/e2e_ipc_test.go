@@ -61,6 +61,9 @@ func TestIPCOthers(t *testing.T) {
 	if r := b.Guard(t, strict, remove...); strings.Count(r.Stdout, " EPERM\n") != 3 {
 		t.Errorf("strict: %v", r)
 	}
+	if r := b.Guard(t, []string{"--scope", "user"}, remove...); strings.Count(r.Stdout, " EPERM\n") != 3 {
+		t.Errorf("scope user, which is strict: %v", r)
+	}
 	if r := b.Guard(t, nil, remove...); strings.Count(r.Stdout, " ok\n") != 3 {
 		t.Errorf("permissive: %v", r)
 	} else {
