@@ -294,6 +294,36 @@ func (n Needs) or(m Needs) Needs {
 	return n
 }
 
+// Warnings are those of base and what the sections of the scopes add.
+func (s *Scopes) Warnings(base *Policy) []Warning {
+	out := base.Warnings()
+	if s != nil {
+		for _, sc := range s.list {
+			for _, w := range sc.Policy.warnings {
+				if !slices.Contains(out, w) {
+					out = append(out, w)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Lifted lists what base lifts and what the sections of the scopes add.
+func (s *Scopes) Lifted(base *Policy) []string {
+	out := base.Lifted()
+	if s != nil {
+		for _, sc := range s.list {
+			for _, line := range sc.Policy.lifted {
+				if !slices.Contains(out, line) {
+					out = append(out, line)
+				}
+			}
+		}
+	}
+	return out
+}
+
 // Names lists the scopes in the order they were stated.
 func (s *Scopes) Names() []string {
 	var out []string

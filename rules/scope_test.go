@@ -4,6 +4,7 @@ package rules
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"ptguard/decode"
@@ -162,5 +163,24 @@ func TestScopesNeeds(t *testing.T) {
 	}
 	if n := scopes.Needs(base.Needs()); !n.Strict || !n.Moves {
 		t.Errorf("with scopes: %+v", n)
+	}
+}
+
+// TestScopesTell: what is to be said of a rule is said of one in a scope's section, too, once.
+func TestScopesTell(t *testing.T) {
+	base, scopes := scopesOf(t, "files: { read: [ /a, /a ] }\nscopes: { quiet: { files: { read: [ /b, /b, ~/.aws ] } } }", "")
+	if w := scopes.Warnings(base); len(base.Warnings()) != 1 || len(w) != 3 || w[2].Pos != "policy.yaml:3:41" {
+		t.Errorf("%+v", w)
+	}
+	if l := scopes.Lifted(base); len(base.Lifted()) != 0 || len(l) == 0 || !strings.Contains(l[0], "~/.aws") {
+		t.Errorf("%q", l)
+	}
+}
+
+// TestOpenDrops: a setting that mode open leaves without effect is told.
+func TestOpenDrops(t *testing.T) {
+	base, _ := scopesOf(t, "mode: open\nhardened: true\nnet: { families: [unix] }\nfiles: { masks: { dotfiles: true } }\n", "")
+	if w := base.Warnings(); len(w) != 3 || !strings.Contains(w[0].Msg, "hardened has no effect") {
+		t.Errorf("%+v", w)
 	}
 }

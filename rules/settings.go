@@ -243,12 +243,33 @@ func (c *compiler) settings(sources []*Source) error {
 		p.roots.ownShm = p.roots.ownShm || set.roots.ownShm
 	}
 	if p.mode == ModeOpen {
+		c.warnOpen(sources)
 		p.masked, p.hardened, p.families = false, false, judgedFamilies
 	}
 	if p.masked {
 		p.maskRule = c.builtinMask()
 	}
 	return nil
+}
+
+// warnOpen tells which settings of a file or flag mode open, which obeys seals only, leaves
+// without effect.
+func (c *compiler) warnOpen(sources []*Source) {
+	for _, s := range sources {
+		set := &s.set
+		for _, dropped := range []struct {
+			name string
+			is   bool
+		}{
+			{"hardened", set.hardened != nil && *set.hardened},
+			{"files.masks", set.dotfiles != nil && *set.dotfiles},
+			{"net.families", set.families != nil},
+		} {
+			if dropped.is && s.layer != LayerPreset {
+				c.warn(s.name, "%s has no effect: mode open obeys seals only", dropped.name)
+			}
+		}
+	}
 }
 
 // PrivateTmp tells whether the sources ask for a temp folder of the run's own: the caller

@@ -141,7 +141,7 @@ func (f *policyFlags) sources() (layers []*rules.Source, read []string, err erro
 	return layers, read, err
 }
 
-// readPolicy reads one policy file. It must be a regular file of a sane size.
+// readPolicy reads one policy file of a sane size: a regular file, a pipe or a device.
 func readPolicy(name string) (*rules.Source, error) {
 	file, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO without a writer is empty, and does not wait
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *checkCmd) check(name string) error {
 	if err != nil {
 		return err
 	}
-	p, _, err := rules.CompileScopes(layers, *m.facts, "")
+	p, scopes, err := rules.CompileScopes(layers, *m.facts, "")
 	if err != nil {
 		return err
 	}
@@ -209,11 +209,11 @@ func (c *checkCmd) check(name string) error {
 			return err
 		}
 	}
-	warnings := p.Warnings()
+	warnings := scopes.Warnings(p)
 	for _, w := range warnings {
 		fmt.Println("warning: " + w.Pos + ": " + w.Msg)
 	}
-	for _, lifted := range p.Lifted() {
+	for _, lifted := range scopes.Lifted(p) {
 		fmt.Println("note: lifts " + lifted)
 	}
 	plural := "s"

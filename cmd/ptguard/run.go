@@ -222,7 +222,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 			g.warnings = append(g.warnings, "what would be asked is refused: "+err.Error())
 		}
 	}
-	for _, w := range g.policy.Warnings() {
+	for _, w := range g.scopes.Warnings(g.policy) {
 		g.warnings = append(g.warnings, w.Pos+": "+w.Msg)
 	}
 	env := g.scratch.environ(g.policy.Env(os.Environ()), c.StartInScratch)
@@ -328,7 +328,7 @@ func (g *guarded) started(t tracer.Tier) {
 	tier := tierText(t)
 	start := &record.Start{
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
-		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.policy.Lifted(),
+		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.scopes.Lifted(g.policy),
 		Cwd: g.machine.facts.Cwd, Flags: g.flags, Audit: g.audit,
 		SealDigests: sealDigests(g.seals), Scopes: scopeDigests(g.scopes), Scope: g.config.Scope,
 	}
