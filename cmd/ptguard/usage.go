@@ -26,6 +26,19 @@ var usages = map[string]string{
 	"learn": "ptguard learn [flags] [-o FILE] [--] CMD [ARG…]  or  ptguard learn [flags] --from TRACE",
 }
 
+// missing says, by command, what is asked for where a word is missing.
+var missing = map[string]string{
+	"check":  "check: which policy? usage: ptguard check [--work DIR] POLICY…",
+	"why":    "why: which act? usage: ptguard why [flags] ACCESS OBJECT…, such as: ptguard why read ~/.ssh/id_rsa",
+	"replay": "replay: which trace? usage: ptguard replay TRACE --policy P",
+	"test":   "test: which policy? usage: ptguard test [--work DIR] POLICY…",
+	"dump":   "dump: which trace? usage: ptguard dump [flags] TRACE",
+	"report": "report: which trace? usage: ptguard report TRACE -o FILE.html",
+	"policy": "policy show: which one? usage: ptguard policy show NAME…, with presets (see ptguard policy list) or policy files",
+	"seals":  "seals explain: which path? usage: ptguard seals explain [--seals DIR] PATH…",
+	"schema": "schema: of what? usage: ptguard schema policy|record|seals",
+}
+
 var errNoProgram = errors.New("run: which program? usage: " + runUsage)
 
 // help prints the parser's help with the usage lines put right.
@@ -61,26 +74,10 @@ func usageError(err error, args []string) error {
 	case command == "run" && strings.HasPrefix(text, "expected \"<cmd>"):
 		err = errNoProgram
 		text = err.Error()
-	case command == "check" && strings.HasPrefix(text, "expected \"<"):
-		text = "check: which policy? usage: ptguard check [--work DIR] POLICY…"
-	case command == "why" && strings.HasPrefix(text, "expected \"<"):
-		text = "why: which act? usage: ptguard why [flags] ACCESS OBJECT…, such as: ptguard why read ~/.ssh/id_rsa"
-	case command == "replay" && strings.HasPrefix(text, "expected \"<"):
-		text = "replay: which trace? usage: ptguard replay TRACE --policy P"
-	case command == "test" && strings.HasPrefix(text, "expected \"<"):
-		text = "test: which policy? usage: ptguard test [--work DIR] POLICY…"
-	case command == "dump" && strings.HasPrefix(text, "expected \"<"):
-		text = "dump: which trace? usage: ptguard dump [flags] TRACE"
-	case command == "report" && (len(args) == 1 || strings.HasPrefix(text, "expected \"<")):
-		text = "report: which trace? usage: ptguard report TRACE -o FILE.html"
-	case command == "report" && strings.HasPrefix(text, "missing flags"):
+	case command == "report" && strings.HasPrefix(text, "missing flags") && len(args) > 1:
 		text = "report: where does the page go? usage: ptguard report TRACE -o FILE.html"
-	case command == "policy" && strings.HasPrefix(text, "expected \"<"):
-		text = "policy show: which one? usage: ptguard policy show NAME…, with presets (see ptguard policy list) or policy files"
-	case command == "seals" && strings.HasPrefix(text, "expected \"<"):
-		text = "seals explain: which path? usage: ptguard seals explain [--seals DIR] PATH…"
-	case command == "schema" && strings.Contains(text, "<of>"):
-		text = "schema: of what? usage: ptguard schema policy|record|seals"
+	case missing[command] != "" && (strings.HasPrefix(text, "expected \"<") || strings.HasPrefix(text, "missing flags") || strings.Contains(text, "<of>")):
+		text = missing[command]
 	case command == "" && !strings.HasPrefix(args[0], "-"):
 		text = "unknown command " + record.Escape(args[0])
 		if word := nearest(args[0], commandNames()); word != "" {
