@@ -209,6 +209,7 @@ func addressAct(access decode.Access, objects []string, place func(string) strin
 type inquiry struct {
 	*tracer.Inquiry
 	policy  *rules.Policy
+	scopes  *rules.Scopes // nil without any
 	machine *machine
 }
 
@@ -241,7 +242,7 @@ func (f *policyFlags) inquire(program string, own ...string) (*inquiry, error) {
 			return nil, err
 		}
 	}
-	p, err := rules.Compile(layers, *m.facts)
+	p, scopes, err := rules.CompileScopes(layers, *m.facts, "")
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +250,7 @@ func (f *policyFlags) inquire(program string, own ...string) (*inquiry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inquiry{q, p, m}, nil
+	return &inquiry{q, p, scopes, m}, nil
 }
 
 // protect adds files that the tree must not change, with the links that lead to them.

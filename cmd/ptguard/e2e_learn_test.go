@@ -338,6 +338,24 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// A record of a scope is asked of that scope.
+func TestReplayScopes(t *testing.T) {
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		b.Write(t, "work/a", "a")
+		b.Write(t, "p.yaml", "ptguard: 1\nscopes: { user: { files: { read: [ /opt ] } } }\n")
+		b.Write(t, "none.yaml", "ptguard: 1\n")
+	})
+	if r := b.Guard(t, []string{"-p", b.Path("p.yaml"), "--scope", "user", "--trace-level", "decisions"}, "cat", "a"); r.Status == 0 {
+		t.Fatalf("%v", r)
+	}
+	for file, want := range map[string]string{"p.yaml": "of 0 that differ", "none.yaml": "in a scope that this policy does not have"} {
+		r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "replay", b.Trace, "-p", b.Path(file)}})
+		if r.Status != 0 || r.Stdout != "" || !strings.Contains(r.Stderr, want) {
+			t.Errorf("%s: %v", file, r)
+		}
+	}
+}
+
 // The test table of a policy: one line a case, 1 if one differs, and what it says is what
 // a run does.
 func TestPolicyTests(t *testing.T) {

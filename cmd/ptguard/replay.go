@@ -44,7 +44,7 @@ func (c *replayCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	r := replay{policy: q.policy, changes: map[replayChange]uint64{}, made: map[string]bool{}, bound: map[uint16]bool{}}
+	r := replay{policy: q.policy, scopes: q.scopes, changes: map[replayChange]uint64{}, made: map[string]bool{}, bound: map[uint16]bool{}}
 	for i := range records {
 		r.ask(&records[i])
 	}
@@ -96,10 +96,12 @@ func decisionsOf(file string) ([]record.Record, error) {
 // replay asks the questions of a trace again.
 type replay struct {
 	policy  *rules.Policy
+	scopes  *rules.Scopes
 	changes map[replayChange]uint64
 	order   []replayChange
 
 	asked, same, silent int
+	scoped              int  // asked in a scope that the policy does not have
 	allowed             bool // the trace holds what was allowed
 	// made and bound are what the tree made and bound in the run, as far as the trace tells.
 	made  map[string]bool
@@ -118,11 +120,20 @@ func (r *replay) ask(rec *record.Record) {
 		r.silent++
 		return
 	}
+	policy := r.policy
+	if rec.Scope != "" && rec.Scope != rules.ScopeNone {
+		scope := r.scopes.Named(rec.Scope)
+		if scope == nil {
+			r.scoped++
+			return
+		}
+		policy, request.Scope = scope.Policy, rec.Scope
+	}
 	refused := refusedVerdict(rec.Verdict)
 	r.asked++
 	r.allowed = r.allowed || !refused
 	r.complete(&request)
-	d := r.policy.Decide(&request)
+	d := policy.Decide(&request)
 	if !refused || rec.Audit {
 		r.note(&request)
 	}
@@ -137,7 +148,7 @@ func (r *replay) ask(rec *record.Record) {
 	}
 	change := replayChange{
 		Now: now, Was: was, Access: request.Access.String(), Object: maskWords(objectName(&request)),
-		By: d.Rule.Pos, WasBy: rec.Rule, Reason: r.policy.Explain(&request, d).Reason, Program: rec.Comm,
+		By: d.Rule.Pos, WasBy: rec.Rule, Reason: policy.Explain(&request, d).Reason, Program: rec.Comm,
 	}
 	if r.changes[change] == 0 {
 		r.order = append(r.order, change)
@@ -202,7 +213,10 @@ func (r *replay) print(out, errs io.Writer, asJSON bool) error {
 	if r.silent > 0 {
 		fmt.Fprintf(&b, "ptguard: %d records hold no question: guards refuse those calls whatever the policy\n", r.silent)
 	}
-	if !r.allowed {
+	if r.scoped > 0 {
+		fmt.Fprintf(&b, "ptguard: %d records were decided in a scope that this policy does not have: not asked\n", r.scoped)
+	}
+	if !r.allowed && r.asked > 0 {
 		b.WriteString("ptguard: the trace holds refusals only; what would be refused newly shows with run --trace-level decisions\n")
 	}
 	_, err := io.WriteString(errs, b.String())
