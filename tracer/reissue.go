@@ -417,7 +417,7 @@ func (l *loop) openFIFO(s stopped, fifo, flags int) {
 		unix.Close(pin)
 		l.post(func() {
 			switch {
-			case l.tasks[s.tid] != s.task || !s.inStop:
+			case !l.waits(s): // gone, or in another stop
 				if err == nil {
 					unix.Close(fd)
 				}
