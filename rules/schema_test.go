@@ -11,47 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"ptguard/internal/policytext/schematest"
 )
 
 func policySchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("policy.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// document reads YAML as an editor's language server does.
-func document(t *testing.T, text []byte) any {
-	t.Helper()
-	var v any
-	if err := yaml.Unmarshal(text, &v); err != nil {
-		return nil // no YAML at all
-	}
-	j, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(j))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return schematest.Compile(t, text, err)
 }
 
 // TestSchemaOfSamples holds schema and reader against each other: what the reader takes, the schema
@@ -89,7 +56,7 @@ func TestSchemaOfSamples(t *testing.T) {
 	taken, refused := 0, 0
 	for name, text := range read {
 		_, readErr := Read(name, text)
-		doc := document(t, text)
+		doc := schematest.YAML(t, text)
 		if doc == nil {
 			continue
 		}
@@ -183,7 +150,7 @@ func TestSchemaKnows(t *testing.T) {
 		"ptguard: 1\nenv: { set: { CI: '1' }, pass: [A], drop: [B] }":              true,
 		"ptguard: 1\nenv: { set: { CI: 1 } }":                                      false, // must be quoted
 	} {
-		if err := schema.Validate(document(t, []byte(text))); (err == nil) != want {
+		if err := schema.Validate(schematest.YAML(t, []byte(text))); (err == nil) != want {
 			t.Errorf("%q: %v, want taken: %v", text, err, want)
 		}
 	}

@@ -3,33 +3,16 @@
 package seals
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"ptguard/internal/policytext/schematest"
 )
 
 // TestSchema holds the schema against the reader: the example, and mistakes of each form.
 func TestSchema(t *testing.T) {
 	text, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("seals.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("seals.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := schematest.Compile(t, text, err)
 	if n := strings.Count(string(text), `"description"`); n != 7 {
 		t.Errorf("%d of 7 keys have a description", n)
 	}
@@ -54,19 +37,7 @@ func TestSchema(t *testing.T) {
 		if _, err := Read("x.yaml", []byte(text)); (err == nil) != want {
 			t.Errorf("the reader: %q: %v, want taken: %v", text, err, want)
 		}
-		var v any
-		if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
-		j, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(j))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(doc); (err == nil) != want {
+		if err := schema.Validate(schematest.YAML(t, []byte(text))); (err == nil) != want {
 			t.Errorf("the schema: %q: %v, want taken: %v", text, err, want)
 		}
 	}
