@@ -297,3 +297,20 @@ func TestSealsCommands(t *testing.T) {
 		t.Errorf("%v %s", err, out)
 	}
 }
+
+// A seal that holds nowhere, for there is no home, is told of at the start.
+func TestSealsNowhere(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, sealBox(oneSeal("~/s", "R")))
+	b.Env = []string{"HOME="}
+	const stranger = "54321" // in no password file, as in many containers
+	argv := b.Guarded(t, sealFlags()(b), "true")
+	if root() {
+		argv = append([]string{"setpriv", "--reuid", stranger, "--regid", stranger, "--clear-groups"}, argv...)
+		argv = slices.DeleteFunc(argv, func(s string) bool { return s == "--trace" || s == b.Trace })
+	}
+	r := b.Run(t, ktest.Cmd{Argv: argv})
+	if told := strings.Contains(r.Stderr, "names no place on this machine: it seals nothing"); told != root() || r.Status != 0 {
+		t.Errorf("told %t: %v", told, r)
+	}
+}

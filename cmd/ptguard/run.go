@@ -199,6 +199,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if g.seals, err = c.sealed(layers, m, &files); err != nil {
 		return nil, err
 	}
+	g.warnings = append(g.warnings, placeless(g.seals)...)
 	if err := m.protect(append(files, g.records()...)); err != nil {
 		return nil, err
 	}

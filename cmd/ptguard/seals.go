@@ -64,6 +64,19 @@ func bindSeals(files []*seals.File, f *rules.Machine) *seals.Set {
 	}})
 }
 
+// placeless words the bound seals that hold nowhere, as one beneath ~ where there is no home.
+func placeless(files []*seals.File) []string {
+	var out []string
+	for _, f := range files {
+		for _, s := range f.Seals {
+			if len(s.Places) == 0 {
+				out = append(out, fmt.Sprintf("%s: %s names no place on this machine: it seals nothing", s.Pos, record.Escape(s.Path)))
+			}
+		}
+	}
+	return out
+}
+
 // birth is the time of birth of a file, 0 if the file system keeps none.
 func birth(path string) int64 {
 	var st unix.Statx_t
@@ -180,12 +193,10 @@ func (c *sealsCheckCmd) Run() error {
 		fmt.Println("no seals")
 	}
 	bindSeals(files, &rules.Machine{PasswdHome: passwdHome(os.Geteuid()), EnvHome: os.Getenv("HOME")})
+	for _, w := range placeless(files) {
+		fmt.Println("warning: " + w)
+	}
 	for _, f := range files {
-		for _, s := range f.Seals {
-			if len(s.Places) == 0 {
-				fmt.Printf("warning: %s: %s names no place on this machine\n", s.Pos, record.Escape(s.Path))
-			}
-		}
 		if os.Geteuid() != 0 && unix.Access(f.Name, unix.W_OK) == nil {
 			fmt.Printf("warning: %s: you can write it yourself, so it binds nobody\n", record.Escape(f.Name))
 		}
