@@ -217,8 +217,16 @@ func TestMasksGit(t *testing.T) {
 // and programs that many people run do not need them.
 func TestHardened(t *testing.T) {
 	t.Parallel()
-	calls := filepath.Join(ktest.ModuleRoot(), "testdata", "tracees", "hardened.py")
-	b := ktest.NewBox(t, nil)
+	script, err := os.ReadFile(filepath.Join(ktest.ModuleRoot(), "testdata", "tracees", "hardened.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A copy in the box: where the repository lies, strict and agent may read or not.
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		b.Write(t, "work/hardened.py", string(script))
+		b.Write(t, "outside/hardened.py", string(script))
+	})
+	calls, outside := filepath.Join(b.Work, "hardened.py"), filepath.Join(b.Outside, "hardened.py")
 	bare := b.Bare(t, "/usr/bin/python3", calls)
 	plain := b.Guard(t, nil, "/usr/bin/python3", calls)
 	if plain.Stdout != bare.Stdout || bare.Stdout == "" {
@@ -243,7 +251,7 @@ func TestHardened(t *testing.T) {
 			t.Errorf("%q: %v", flags, r)
 		}
 	}
-	if r := b.Guard(t, []string{"--preset", "hermetic", "--no-hardened"}, "/usr/bin/python3", "-c", "exec(open('"+calls+"').read())"); r.Status == 0 {
+	if r := b.Guard(t, []string{"--preset", "hermetic", "--no-hardened"}, "/usr/bin/python3", "-c", "exec(open('"+outside+"').read())"); r.Status == 0 {
 		t.Errorf("the script lies outside the view: %v", r)
 	}
 	r := b.Guard(t, []string{"--preset", "hermetic"}, "/usr/bin/python3", "-c", "import socket\ntry: socket.socket(socket.AF_NETLINK)\nexcept OSError as e: print(e.strerror)")
