@@ -112,6 +112,30 @@ type Scopes struct {
 // all that the sources say, then what the scope's section adds. scopes is nil if there are
 // none and none is asked for by start (--scope). Errors about a rule are *PosError.
 func CompileScopes(sources []*Source, m Machine, start string) (base *Policy, scopes *Scopes, err error) {
+	scopes, all, err := compileScopes(sources, m, start)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range all {
+		if err := scopes.outOfReach(e); err != nil {
+			return nil, nil, err
+		}
+	}
+	if base = scopes.base; len(scopes.list) == 0 {
+		scopes = nil
+	}
+	return base, scopes, nil
+}
+
+// CompileUnguarded is for questions, not for a run: what sources would allow if no seal held
+// and no file were ptguard's own.
+func CompileUnguarded(sources []*Source, m Machine, start string) (*Scopes, error) {
+	m.Seals, m.Protected = nil, nil
+	scopes, _, err := compileScopes(sources, m, start)
+	return scopes, err
+}
+
+func compileScopes(sources []*Source, m Machine, start string) (scopes *Scopes, all []scopeEnter, err error) {
 	var names []string
 	sections := map[string][]*Source{}
 	enter := map[string][]scopeEnter{}
@@ -128,8 +152,8 @@ func CompileScopes(sources []*Source, m Machine, start string) (base *Policy, sc
 		}
 	}
 	if len(names) == 0 && start == "" {
-		base, err = Compile(sources, m)
-		return base, nil, err
+		base, err := Compile(sources, m)
+		return &Scopes{base: base}, nil, err
 	}
 	if !slices.Contains(names, ScopeUser) {
 		names = append(names, ScopeUser)
@@ -137,11 +161,11 @@ func CompileScopes(sources []*Source, m Machine, start string) (base *Policy, sc
 	if start != "" && start != ScopeNone && !slices.Contains(names, start) {
 		return nil, nil, &wordError{Msg: fmt.Sprintf("--scope: unknown scope %q", start), Suggestion: likely(start, append(names, ScopeNone), strings.Join(append(names, ScopeNone), ", "))}
 	}
-	var all []scopeEnter
 	for _, name := range names {
 		all = append(all, enter[name]...)
 	}
-	if base, err = compileFor(sources, m, scopeOf{enter: all}); err != nil {
+	base, err := compileFor(sources, m, scopeOf{enter: all})
+	if err != nil {
 		return nil, nil, err
 	}
 	scopes = &Scopes{base: base}
@@ -156,12 +180,7 @@ func CompileScopes(sources []*Source, m Machine, start string) (base *Policy, sc
 		}
 		scopes.list = append(scopes.list, sc)
 	}
-	for _, e := range all {
-		if err := scopes.outOfReach(e); err != nil {
-			return nil, nil, err
-		}
-	}
-	return base, scopes, nil
+	return scopes, all, nil
 }
 
 // scopeOf says which scope a policy is compiled for.
@@ -324,6 +343,9 @@ func (s *Scopes) Lifted(base *Policy) []string {
 	return out
 }
 
+// Base is what holds in no scope.
+func (s *Scopes) Base() *Policy { return s.base }
+
 // Names lists the scopes in the order they were stated.
 func (s *Scopes) Names() []string {
 	var out []string
@@ -338,12 +360,8 @@ func (s *Scopes) Names() []string {
 // Writable gives the rule by which a task of whatever scope could change a file, or put
 // another in its place: by the file itself, or by a directory above it. nil if none could.
 func (s *Scopes) Writable(file string) *Rule {
-	policies := []*Policy{s.base}
-	for _, sc := range s.list {
-		policies = append(policies, sc.Policy)
-	}
 	const dir, regular = typeDir | 0o755, typeRegular | 0o755
-	for _, p := range policies {
+	for _, p := range s.policies() {
 		asks := []Request{{Access: decode.Write, File: File{Path: file, Exists: true, Mode: regular}}}
 		for at := file; at != "/"; at = path.Dir(at) {
 			asks = append(asks, Request{Access: decode.Create, File: File{Path: strings.TrimSuffix(path.Dir(at), "/") + "/.ptguard-asks"}})
@@ -358,6 +376,14 @@ func (s *Scopes) Writable(file string) *Rule {
 		}
 	}
 	return nil
+}
+
+func (s *Scopes) policies() []*Policy {
+	out := []*Policy{s.base}
+	for _, sc := range s.list {
+		out = append(out, sc.Policy)
+	}
+	return out
 }
 
 // outOfReach refuses an enter list whose programs the run could change: whoever writes them

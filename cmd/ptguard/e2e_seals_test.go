@@ -249,6 +249,14 @@ func TestSealFilesOutOfReach(t *testing.T) {
 	if r.Status != 125 || !strings.Contains(r.Stderr, "flag --write") {
 		t.Errorf("%v", r)
 	}
+	// A scope's own rules count, and so does the folder's place.
+	for _, open := range []string{b.Path("seals"), b.Root} {
+		b.Write(t, "scoped.yaml", "ptguard: 1\nscopes: { api: { files: { write: ["+open+"] } } }\n")
+		r = b.Guard(t, []string{"--seals", b.Path("seals"), "--policy", b.Path("scoped.yaml")}, "echo", "ran")
+		if r.Status != 125 || r.Stdout != "" || !strings.Contains(r.Stderr, "scoped.yaml:2:") {
+			t.Errorf("%s: %v", open, r)
+		}
+	}
 	// A mistake in one, or none where they should be, ends the start too.
 	b.Write(t, "bad/a.yaml", "ptguard-seals: 1\nowner: x\nseals: [ { path: /a, letters: r, reason: x } ]\n")
 	b.Write(t, "yml/a.yml", "")

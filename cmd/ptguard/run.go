@@ -262,7 +262,7 @@ func (c *runCmd) sealed(layers []*rules.Source, m *machine, protected *[]string)
 	if len(files) == 0 {
 		return nil, nil
 	}
-	return files, outOfReach(layers, m, files)
+	return files, outOfReach(layers, m, c.Scope, files)
 }
 
 // compile binds the policy. The program is searched in the environment it will get, and

@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"golang.org/x/sys/unix"
-	"ptguard/decode"
 	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
@@ -86,13 +85,12 @@ func birth(path string) int64 {
 	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
 }
 
-// outOfReach refuses seal files that the policy would let the tree change: they are guarded
-// in this run, but what the next one is told must not lie where programs write.
-func outOfReach(layers []*rules.Source, m *machine, files []*seals.File) error {
-	bare := *m.facts
-	bare.Seals, bare.Protected = nil, nil
-	p, err := rules.Compile(layers, bare)
-	if err != nil || p.Mode() == rules.ModeOpen {
+// outOfReach refuses seal files that the policy, or that of a scope, would let the tree
+// change: they are guarded in this run, but what the next one is told must not lie where
+// programs write.
+func outOfReach(layers []*rules.Source, m *machine, scope string, files []*seals.File) error {
+	scopes, err := rules.CompileUnguarded(layers, *m.facts, scope)
+	if err != nil || scopes.Base().Mode() == rules.ModeOpen {
 		return err
 	}
 	for _, f := range files {
@@ -100,11 +98,10 @@ func outOfReach(layers []*rules.Source, m *machine, files []*seals.File) error {
 		if !filepath.IsAbs(name) {
 			name = m.facts.Cwd + "/" + name
 		}
-		t := lookup(name)
-		r := rules.Request{Access: decode.Write, File: rules.File{Path: t.Path, Exists: true, Inode: t.Inode, Mode: unix.S_IFREG}}
-		if d := p.Decide(&r); !d.Refused() {
+		path := lookup(name).Path
+		if rule := scopes.Writable(path); rule != nil {
 			return &statusError{
-				code: exitFailed, err: fmt.Errorf("the run could write the seal file %s: %s allows it", record.Escape(t.Path), d.Rule.Pos),
+				code: exitFailed, err: fmt.Errorf("the run could write the seal file %s: %s allows it", record.Escape(path), rule.Pos),
 				hint: "keep seal files outside the work folder, the temp folders and every write rule",
 			}
 		}
