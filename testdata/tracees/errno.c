@@ -281,7 +281,13 @@ static long how(unsigned long dfd, const char *p, uint64_t flags, uint64_t mode,
 		struct open_how h;
 		char more[4096];
 	} w = {.h = {flags, mode, resolve}};
-	return opened(syscall(SYS_openat2, dfd, p, &w, size));
+	// A rename or mount anywhere on the machine meanwhile makes the kernel say EAGAIN where a
+	// walk must stay beneath (openat2(2)): the caller's to try again.
+	long fd;
+	do
+		fd = syscall(SYS_openat2, dfd, p, &w, size);
+	while (fd < 0 && errno == EAGAIN && resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT));
+	return opened(fd);
 }
 #define HOW(id, flags, mode, resolve, size) ACT(id, how(dfd, p, flags, mode, resolve, size))
 HOW(openat2_r, O_RDONLY | O_NONBLOCK, 0, 0, 24)

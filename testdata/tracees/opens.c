@@ -123,7 +123,11 @@ static void resolve(void)
 			for (int from = 0; from < 2; from++) {
 				struct open_how how = {O_RDONLY | O_CLOEXEC, 0, bits[b]};
 				snprintf(what, sizeof what, "%s %s %lx", from ? "from d" : "here", names[i], (long)bits[b]);
-				show(what, syscall(SYS_openat2, from ? dir : AT_FDCWD, names[i], &how, sizeof how));
+				long fd;
+				do // EAGAIN: somebody on the machine renamed or mounted meanwhile (openat2(2))
+					fd = syscall(SYS_openat2, from ? dir : AT_FDCWD, names[i], &how, sizeof how);
+				while (fd < 0 && errno == EAGAIN && bits[b] & (RESOLVE_BENEATH | RESOLVE_IN_ROOT));
+				show(what, fd);
 			}
 	struct open_how how = {O_RDONLY, 0, 0};
 	memset(big, 0, sizeof big);
