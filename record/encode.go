@@ -78,7 +78,7 @@ func AppendLine(dst []byte, r *Record) []byte {
 	if r.Start != nil {
 		start := *r.Start
 		start.Command = escapeAll(MaskArgv(start.Command))
-		start.Work, start.Cwd = Escape(start.Work), Escape(start.Cwd)
+		start.Work, start.Cwd, start.Tmp = Escape(start.Work), Escape(start.Cwd), Escape(start.Tmp)
 		if len(start.Flags) > 0 {
 			start.Flags = escapeAll(MaskArgv(start.Flags))
 		}

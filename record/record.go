@@ -116,6 +116,8 @@ type Start struct {
 	Command []string `json:"command"`
 	Work    string   `json:"work"`
 	Mode    string   `json:"mode"`
+	// Tmp is the temp folder that the run made for itself, empty if it made none.
+	Tmp string `json:"tmp,omitempty"`
 	// Cwd and Flags, the policy's part of the command line, are what the policy is made of.
 	Cwd    string   `json:"cwd,omitempty"`
 	Flags  []string `json:"flags,omitempty"`

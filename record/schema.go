@@ -104,7 +104,7 @@ var fieldWords = map[string]string{
 	"type": "What the object is: reg, dir, lnk, fifo, sock, chr, blk; absent; nameless (a pipe, socket, memfd or deleted file).", "device": "MAJOR:MINOR of a device node.",
 	"held": "What a descriptor of the tree that names the object allows on it.", "names": "Links that were followed on the way.", "facts": "What else was known: made (by the tree), own, outsider or guard (whose /proc entry), program, loader, first, executable and others.",
 	"proto": "tcp or udp.", "audit": "True if the refusal was not enforced (run --audit).",
-	"start.cwd": "Current directory at the start.", "start.flags": "The policy's part of the command line, without variables.", "start.audit": "True if nothing is enforced (run --audit).",
+	"start.cwd": "Current directory at the start.", "start.tmp": "The temp folder that the run made for itself.", "start.flags": "The policy's part of the command line, without variables.", "start.audit": "True if nothing is enforced (run --audit).",
 	"v": "Version of this schema.", "run": "Id of the run; a file may hold several.", "seq": "Number within the run, from 1; a gap is a record that was lost.",
 	"time": "RFC 3339 with nanoseconds, UTC.", "kind": "What the record tells.",
 	"event": "PEP 578 audit event, where CPython has one.", "syscall": "The system call's name.",

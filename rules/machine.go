@@ -19,6 +19,9 @@ type Machine struct {
 	// Tmp are /tmp, the system's temp folder, and $TMPDIR if it is a directory of the
 	// user or sticky; resolved. Compile drops those that are too broad, with a warning.
 	Tmp []string
+	// PrivateTmp is the one of Tmp that the run made for itself; its name is another in each
+	// run and no part of the policy's digest.
+	PrivateTmp string
 	// Runtime are the folders of @runtime that depend on this machine: loader and
 	// library directories, CMD's own prefix. RuntimePaths are added by Compile.
 	Runtime []string

@@ -133,16 +133,31 @@ func (p *Policy) Lines() []Line {
 }
 
 // Digest is the SHA-256 of the resolved rule list, in hexadecimal: two runs with the
-// same digest decide alike.
+// same digest decide alike. Where a run keeps its trace and its own temp folder is not part
+// of it.
 func (p *Policy) Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "mode %s unlisted %s ask %v fenced %v %q\n", p.mode, p.unlisted, p.ask.On, p.ask.Fenced, p.ask.Fence)
 	fmt.Fprintf(h, "masks %t %q hardened %t families %q roots %v\n", p.maskRule != nil, p.except, p.hardened, p.families, p.roots)
+	own := map[*Rule]bool{}
+	for _, e := range p.protected {
+		own[e.rule] = true
+	}
+	name := func(path string) string {
+		if tmp := p.machine.PrivateTmp; tmp != "" && contains(tmp, path) {
+			return "@tmp" + strings.TrimPrefix(path, tmp)
+		}
+		return path
+	}
 	for _, r := range p.rules {
-		fmt.Fprintf(h, "%s\t%s\t%q\t%s\n", r.Layer, r.Verb, r.Text, r.Access)
+		if !own[r] {
+			fmt.Fprintf(h, "%s\t%s\t%q\t%s\n", r.Layer, r.Verb, name(r.Text), r.Access)
+		}
 	}
 	for _, e := range p.entries {
-		fmt.Fprintf(h, "at %d %d %q %q %s\n", e.role, e.shape, e.root, e.segs, e.access)
+		if !own[e.rule] {
+			fmt.Fprintf(h, "at %d %d %q %q %s\n", e.role, e.shape, name(e.root), e.segs, e.access)
+		}
 	}
 	for i := range p.progs {
 		fmt.Fprintf(h, "args %q %v %q\n", p.progs[i].rule.Text, p.progs[i].hasArgs, p.progs[i].args)

@@ -21,8 +21,9 @@ type Inquiry struct {
 	s stopped
 }
 
-// NewInquiry gives an Inquiry into a policy. It fails where a run could not start either.
-func NewInquiry(p *rules.Policy) (*Inquiry, error) {
+// NewInquiry gives an Inquiry into a policy, that of a scope or of none (""). It fails where
+// a run could not start either.
+func NewInquiry(p *rules.Policy, name string) (*Inquiry, error) {
 	l := &loop{cfg: &Config{Policy: p}, tasks: map[int]*task{}, started: true}
 	var err error
 	if l.facts, err = newFacts(); err != nil {
@@ -33,6 +34,9 @@ func NewInquiry(p *rules.Policy) (*Inquiry, error) {
 	}
 	l.policy = filterNeeds(p.Needs(), false)
 	t := &task{tid: os.Getpid(), proc: &process{pid: os.Getpid()}, slot: -1}
+	if name != "" && name != rules.ScopeNone {
+		t.scope = &scope{name: name, policy: p}
+	}
 	l.tasks[t.tid] = t
 	return &Inquiry{l, stopped{task: t}}, nil
 }

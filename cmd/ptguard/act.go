@@ -208,33 +208,47 @@ func addressAct(access decode.Access, objects []string, place func(string) strin
 // inquiry is a policy bound to this machine, to be asked.
 type inquiry struct {
 	*tracer.Inquiry
-	policy  *rules.Policy
+	policy  *rules.Policy // of the scope that is asked about
+	digest  string        // of what holds in no scope
 	scopes  *rules.Scopes // nil without any
 	machine *machine
 }
 
-// inquire binds the policy of the flags. program is CMD, "" where there is none: what CMD
-// brings with it (its prefix and loader) is then not granted. own are files of ptguard's
-// besides the policies.
-func (f *policyFlags) inquire(program string, own ...string) (*inquiry, error) {
+// runFacts are what of a run is not in its policy flags.
+type runFacts struct {
+	program string   // CMD, "" where there is none: what it brings with it is then not granted
+	scope   string   // that CMD is started in, "" for none
+	tmp     string   // the temp folder that the run made for itself, "" for none
+	own     []string // files of ptguard's besides the policies
+}
+
+// inquire binds the policy of the flags, to be asked in the scope in of its scopes ("" for
+// none).
+func (f *policyFlags) inquire(run runFacts, in string) (*inquiry, error) {
 	layers, files, err := f.sources()
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMachine(layers, f.Work, os.Environ())
+	m, err := newMachine(layers, f.workFolder(layers), os.Environ())
 	if err != nil {
 		return nil, err
+	}
+	if run.tmp != "" {
+		if rules.PrivateTmp(layers) {
+			m.facts.Tmp = nil
+		}
+		m.facts.Tmp, m.facts.PrivateTmp = append(m.facts.Tmp, run.tmp), run.tmp
 	}
 	sealed, places, err := loadSeals(f.Seals)
 	if err != nil {
 		return nil, err
 	}
 	m.facts.Seals = bindSeals(sealed, m.facts)
-	if err := m.protect(slices.Concat(files, places, own)); err != nil {
+	if err := m.protect(slices.Concat(files, places, run.own)); err != nil {
 		return nil, err
 	}
-	if program != "" {
-		path, err := findProgram(program, os.Environ())
+	if run.program != "" {
+		path, err := findProgram(run.program, os.Environ())
 		if err != nil {
 			return nil, err
 		}
@@ -242,15 +256,23 @@ func (f *policyFlags) inquire(program string, own ...string) (*inquiry, error) {
 			return nil, err
 		}
 	}
-	p, scopes, err := rules.CompileScopes(layers, *m.facts, "")
+	start := run.scope
+	if start == "" {
+		start = in
+	}
+	p, scopes, err := rules.CompileScopes(layers, *m.facts, start)
 	if err != nil {
 		return nil, err
 	}
-	q, err := tracer.NewInquiry(p)
+	base := p.Digest()
+	if sc := scopes.Named(in); sc != nil {
+		p = sc.Policy
+	}
+	q, err := tracer.NewInquiry(p, in)
 	if err != nil {
 		return nil, err
 	}
-	return &inquiry{q, p, scopes, m}, nil
+	return &inquiry{q, p, base, scopes, m}, nil
 }
 
 // protect adds files that the tree must not change, with the links that lead to them.

@@ -137,8 +137,8 @@ func (c *runCmd) ownTerminal() error {
 	return nil
 }
 
-// fenceAsWork makes the fence's folder the work folder where nobody named another.
-func (c *runCmd) fenceAsWork(layers []*rules.Source) string {
+// workFolder is the folder of --work, or that of the fence where nobody named another.
+func (c *policyFlags) workFolder(layers []*rules.Source) string {
 	if c.Work != "" || c.Fence == nil || *c.Fence == "" {
 		return c.Work
 	}

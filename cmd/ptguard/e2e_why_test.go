@@ -335,6 +335,70 @@ func TestWhyOfATrace(t *testing.T) {
 	}
 }
 
+// The policy is made again from the trace whole: with its fence and who is asked, the temp
+// folder that the run had for itself, and the scope that the record was decided in.
+func TestWhyOfATraceWhole(t *testing.T) {
+	scoped := "ptguard: 1\nfiles: { deny: [ ./no ] }\nscopes:\n  user:\n    files: { read: [ ./yes ] }\n"
+	for name, c := range map[string]struct {
+		flags  []string
+		script string
+		rule   string
+	}{
+		"ask":      {[]string{"--ask", "exec:/bin/false"}, "echo >../outside/g", "mode permissive"},
+		"fence":    {[]string{"--fence", "."}, "cat ../outside/f", "flag --fence"},
+		"hermetic": {[]string{"--preset", "hermetic"}, "cat ../outside/f", "mode strict"},
+		"scope":    {[]string{"-p", "../scoped.yaml", "--scope", "user"}, "cat sub", "scope user"},
+		"turned":   {[]string{"--scope", "user"}, "cat sub", "scope user"},
+		"base":     {[]string{"-p", "../scoped.yaml"}, "cat no", "../scoped.yaml:2:18"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+				b.Write(t, "scoped.yaml", scoped)
+				b.Write(t, "outside/f", "x")
+				b.Write(t, "work/no", "x")
+				b.Write(t, "work/yes", "x")
+				b.Write(t, "work/sub", "x")
+			})
+			r := b.Guard(t, append(c.flags, "--trace-level", "decisions"), "/bin/sh", "-c", c.script+"; : > ${TMPDIR:-/tmp}/mine")
+			seen := map[string]bool{}
+			for _, d := range b.Records(t) {
+				if d.Verdict == "" || d.Resolved == "" {
+					continue
+				}
+				mine := strings.HasSuffix(d.Resolved, "/mine")
+				if !mine && d.Verdict == "allow" {
+					continue
+				}
+				res := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "why", "--json", fmt.Sprintf("%s:%d", b.Trace, d.Seq)}, Dir: b.Home})
+				var w whySays
+				if err := json.Unmarshal([]byte(res.Stdout), &w); err != nil || w.Note != "" || len(w.Objects) != 1 || w.Objects[0].Rule != d.Rule {
+					t.Fatalf("record %+v: %v %v", d, err, res)
+				}
+				seen[w.Objects[0].Rule] = true
+			}
+			if !seen[c.rule] {
+				t.Errorf("want a refusal by %s, saw %v: %v", c.rule, seen, r)
+			}
+		})
+	}
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) { b.Write(t, "scoped.yaml", scoped) })
+	policy := []string{"--policy", b.Path("scoped.yaml")}
+	for _, c := range []struct {
+		scope, path string
+		status      int
+		rule        string
+	}{{"none", "work/sub", 0, "builtin @work"}, {"user", "work/sub", 1, "scope user"}, {"user", "work/yes", 0, b.Path("scoped.yaml") + ":5:22"}} {
+		w, r := why(t, b, append([]string{"--scope", c.scope}, policy...), "read", b.Path(c.path))
+		if r.Status != c.status || w[0].Objects[0].Rule != c.rule {
+			t.Errorf("%+v: %+v", c, w)
+		}
+	}
+	if r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "why", "--scope", "usr", "read", "x"}}); r.Status != 125 || !strings.Contains(r.Stderr, "did you mean") {
+		t.Errorf("%v", r)
+	}
+}
+
 func TestWhyBadInput(t *testing.T) {
 	b := ktest.NewBox(t, nil)
 	for _, c := range []struct {

@@ -149,7 +149,7 @@ func (c *learnCmd) propose(trace string) error {
 			return err
 		}
 	}
-	q, err := c.policyOf(start, trace)
+	q, err := c.policyOf(start, trace, "")
 	if err != nil {
 		return err
 	}

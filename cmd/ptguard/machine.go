@@ -146,6 +146,7 @@ func firstLevel(dir string) bool { return strings.Count(dir, "/") == 1 }
 // the way to it, and its own prefix.
 func (m *machine) setProgram(path string) error {
 	f := m.facts
+	f.ProgramChain = nil // of an earlier call
 	if !filepath.IsAbs(path) {
 		path = f.Cwd + "/" + path
 	}

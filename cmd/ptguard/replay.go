@@ -73,7 +73,7 @@ func (c *replayCmd) load() (*inquiry, []record.Record, error) {
 			start = &records[i]
 		}
 	}
-	q, err := flags.policyOf(start, c.Trace)
+	q, err := flags.policyOf(start, c.Trace, "")
 	return q, records, err
 }
 

@@ -165,7 +165,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if c.Timeout < 0 {
 		return nil, fmt.Errorf("--timeout %s: a time is not negative (0 is none)", c.Timeout)
 	}
-	work := c.fenceAsWork(layers)
+	work := c.workFolder(layers)
 	m, err := newMachine(layers, work, os.Environ())
 	if err != nil && work != c.Work {
 		return nil, fmt.Errorf("--fence: %w", err)
@@ -191,7 +191,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		if rules.PrivateTmp(layers) {
 			m.facts.Tmp = nil
 		}
-		m.facts.Tmp = append(m.facts.Tmp, g.scratch.dir)
+		m.facts.Tmp, m.facts.PrivateTmp = append(m.facts.Tmp, g.scratch.dir), g.scratch.dir
 	}
 	if err := g.openRecords(c); err != nil {
 		return nil, err
@@ -330,7 +330,7 @@ func (g *guarded) started(t tracer.Tier) {
 	start := &record.Start{
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),
 		Command: g.command, Work: g.machine.facts.Work, Mode: g.policy.Mode(), Lifted: g.scopes.Lifted(g.policy),
-		Cwd: g.machine.facts.Cwd, Flags: g.flags, Audit: g.audit,
+		Cwd: g.machine.facts.Cwd, Flags: g.flags, Tmp: g.machine.facts.PrivateTmp, Audit: g.audit,
 		SealDigests: sealDigests(g.seals), Scopes: scopeDigests(g.scopes), Scope: g.config.Scope,
 	}
 	if a := g.policy.Asking(); a.On {

@@ -46,7 +46,7 @@ func (c *testCmd) test(name string) (differ int, err error) {
 		}
 	}
 	flags := policyFlags{Policy: []string{name}, Work: c.Work}
-	q, err := flags.inquire("")
+	q, err := flags.inquire(runFacts{}, "")
 	if err != nil {
 		return 0, err
 	}

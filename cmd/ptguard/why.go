@@ -23,7 +23,8 @@ import (
 // whyCmd is "ptguard why ACCESS OBJECT…" and "ptguard why TRACE:SEQ".
 type whyCmd struct {
 	policyFlags
-	JSON bool `name:"json" help:"Print one JSON object."`
+	Scope string `placeholder:"NAME" group:"policy" help:"Ask for a task in this scope of the policy (default none, or that of the record)."`
+	JSON  bool   `name:"json" help:"Print one JSON object."`
 
 	Words []string `arg:"" passthrough:"" placeholder:"ACCESS OBJECT…|TRACE:SEQ" help:"What to ask: read, write, look, list, create, remove, attr, map PATH…; exec PROGRAM ARG…; connect or bind [tcp|udp] IP:PORT, unix PATH, unix @NAME; mkdir PATH, rename or link FROM TO; or a record of a trace."`
 }
@@ -107,7 +108,7 @@ func (c *whyCmd) answer(words []string) ([]whyAnswer, error) {
 			}
 		}
 	}
-	q, err := c.inquire("")
+	q, err := c.inquire(runFacts{}, c.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -354,20 +355,26 @@ func (c *whyCmd) ofTrace(file, seq string) (whyAnswer, error) {
 		a.Note = "no policy was asked: the call itself is refused"
 		return a, nil
 	}
-	q, err := c.policyOf(start, file)
+	q, err := c.policyOf(start, file, c.Scope)
+	scope := c.Scope
+	if err == nil && scope == "" && q.scopes.Named(rec.Scope) != nil {
+		scope = rec.Scope
+		q, err = c.policyOf(start, file, scope)
+	}
 	if err != nil {
 		a.Note = "the policy cannot be made again, so only the record is shown: " + err.Error()
 		return a, nil
 	}
+	request.Scope = scope
 	o, _ := explainOne(q.policy, &request)
 	a.Objects = []whyObject{o}
 	switch {
 	case start == nil:
 		a.Note = "the trace has no start record: the policy of the flags is asked"
-	case rec.Scope != "" && rec.Scope != "none":
-		a.Note = "it was decided in scope " + rec.Scope + ", and why knows no scopes; below is what the policy says outside them"
-	case start.Start.PolicyDigest != q.policy.Digest():
-		a.Note = "this is not the policy of that run, or not all of it (scopes, who is asked, --env, a temp folder of its own); below is what it says"
+	case scope == "" && rec.Scope != "" && rec.Scope != rules.ScopeNone:
+		a.Note = "it was decided in scope " + rec.Scope + ", which this policy does not have; below is what it says outside of scopes"
+	case start.Start.PolicyDigest != q.digest || !slices.Equal(start.Start.Scopes, scopeDigests(q.scopes)):
+		a.Note = "this is not the policy of that run (its files have changed, or --env or the environment is another); below is what it says"
 	}
 	return a, nil
 }
@@ -416,20 +423,21 @@ func findRecord(file, seq string) (start, found *record.Record, err error) {
 func (f *policyFlags) given() bool { return len(f.words()) > 0 }
 
 // policyOf binds the policy of the flags, or, if there are none, that of a start record.
-// trace is its file, which the tree could not change.
-func (f *policyFlags) policyOf(start *record.Record, trace string) (*inquiry, error) {
-	program := ""
+// trace is its file, which the tree could not change; scope is the one to ask about.
+func (f *policyFlags) policyOf(start *record.Record, trace, scope string) (*inquiry, error) {
+	run := runFacts{}
 	if abs, err := filepath.Abs(trace); err == nil {
 		trace = abs
 	}
 	flags := *f
 	if start != nil && start.Start != nil {
 		if len(start.Start.Command) > 0 {
-			program = record.Unescape(start.Start.Command[0])
+			run.program = record.Unescape(start.Start.Command[0])
 		}
+		run.tmp = record.Unescape(start.Start.Tmp)
 		cwd := record.Unescape(start.Start.Cwd)
 		if !f.given() {
-			flags = policyFlags{}
+			flags, run.scope = policyFlags{}, start.Start.Scope
 			if err := flags.parse(start.Start.Flags); err != nil {
 				return nil, err
 			}
@@ -443,7 +451,8 @@ func (f *policyFlags) policyOf(start *record.Record, trace string) (*inquiry, er
 			flags.Work = record.Unescape(start.Start.Work)
 		}
 	}
-	return flags.inquire(program, trace)
+	run.own = []string{trace}
+	return flags.inquire(run, scope)
 }
 
 // parse is the inverse of words.
