@@ -9,3 +9,13 @@ TEXT ·handlerAddress(SB),NOSPLIT,$0-8
 	MOVD $nothing<>(SB), R0
 	MOVD R0, ret+0(FP)
 	RET
+
+TEXT ·zeroStart(SB),NOSPLIT,$0-8
+	MOVD $runtime·noptrbss(SB), R0
+	MOVD R0, ret+0(FP)
+	RET
+
+TEXT ·zeroEnd(SB),NOSPLIT,$0-8
+	MOVD $runtime·enoptrbss(SB), R0
+	MOVD R0, ret+0(FP)
+	RET

@@ -7,14 +7,11 @@
 package inherit
 
 import (
-	"bytes"
-	"encoding/binary"
-	"fmt"
+	"errors"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
-	"unsafe"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,10 +54,7 @@ const (
 	planted = int(unix.SIGTTIN)
 )
 
-// marker lies in the same part of the data as the table: zero-initialised, no pointers.
-var marker [2]uint64
-
-func runtimeTable() (table [signals + 1]uint64, err error) {
+func runtimeTable() (table [span]uint64, err error) {
 	var old sigaction
 	if err := getSigaction(planted, &old); err != nil {
 		return table, err
@@ -76,7 +70,7 @@ func runtimeTable() (table [signals + 1]uint64, err error) {
 	table, at, err := findTable(uint64(address))
 	signal.Stop(c)
 	if err == nil {
-		err = poke(at, uint64(old.handler)) // as if it had never been
+		atomic.StoreUint64(at, uint64(old.handler)) // as if it had never been
 	}
 	if e := setSigaction(planted, &old); err == nil {
 		err = e
@@ -84,62 +78,47 @@ func runtimeTable() (table [signals + 1]uint64, err error) {
 	return table, err
 }
 
-// findTable looks for the planted address in our own data and checks that what surrounds
-// it can be the table. at is the address of the planted entry.
-func findTable(address uint64) (table [signals + 1]uint64, at int64, err error) {
-	mem, err := os.Open("/proc/self/mem")
+// span is the size of the table in words.
+const span = signals + 1
+
+// findTable looks for the planted address in our zero-initialised data without pointers,
+// where the table lies, and checks that what surrounds it can be the table. at is the
+// planted entry. The data can be 30 MB, most of it never touched: a page that is not in
+// memory was never written to, or is swapped out, and is looked at only if the others do
+// not have the table.
+func findTable(address uint64) (table [span]uint64, at *uint64, err error) {
+	data := zeroData()
+	pages, err := residentPages(data)
 	if err != nil {
-		return table, 0, err
+		return table, nil, err
 	}
-	defer mem.Close()
-	start, end, err := mappingOf(uint64(uintptr(unsafe.Pointer(&marker))))
-	if err != nil {
-		return table, 0, err
-	}
-	const (
-		chunk = 256 << 10 // zero-initialised data can be 30 MB, most of it never touched
-		span  = 8 * (signals + 1)
-	)
-	needle := binary.NativeEndian.AppendUint64(nil, address)
-	buffer := make([]byte, chunk+2*span) // a table that starts or ends in the next one is seen whole
-	found := 0
-	for at0 := start; at0 < end; at0 += chunk {
-		low := max(start, at0-min(at0, span))
-		data := buffer[:min(end, at0+chunk+span)-low]
-		if _, err := mem.ReadAt(data, int64(low)); err != nil {
-			return table, 0, err
-		}
-		for from := 0; ; {
-			i := bytes.Index(data[from:], needle)
-			if i < 0 {
-				break
+	for _, all := range []bool{false, true} {
+		found := 0
+		pages.each(data, all, func(from, to int) {
+			for i := from; i < to; i++ {
+				if load(data, i) != address || i < planted || i-planted+span > len(data) {
+					continue
+				}
+				var candidate [span]uint64
+				for sig := range candidate {
+					candidate[sig] = load(data, i-planted+sig)
+				}
+				if plausible(&candidate) {
+					table, at = candidate, &data[i]
+					found++
+				}
 			}
-			hit := from + i
-			from = hit + 1
-			base := hit - 8*planted
-			where := low + uint64(hit)
-			if where < at0 || where >= at0+chunk || where%8 != 0 || base < 0 || base+span > len(data) {
-				continue
-			}
-			var candidate [signals + 1]uint64
-			for sig := range candidate {
-				candidate[sig] = binary.NativeEndian.Uint64(data[base+8*sig:])
-			}
-			if plausible(&candidate) {
-				table, at = candidate, int64(where)
-				found++
-			}
+		})
+		if found == 1 {
+			return table, at, nil
 		}
 	}
-	if found != 1 {
-		return table, 0, fmt.Errorf("find the runtime's signal table: %d candidates", found)
-	}
-	return table, at, nil
+	return table, nil, errors.New("find the runtime's signal table: no place, or several, could be it")
 }
 
 // plausible: every entry is SIG_DFL or SIG_IGN but the planted one, and what the kernel
 // says of HUP and INT, which Go leaves ignored, is what the table says.
-func plausible(table *[signals + 1]uint64) bool {
+func plausible(table *[span]uint64) bool {
 	for sig, handler := range table {
 		if sig != planted && handler > ignore {
 			return false
@@ -152,28 +131,4 @@ func plausible(table *[signals + 1]uint64) bool {
 		}
 	}
 	return table[0] == 0 && table[unix.SIGKILL] == 0 && table[unix.SIGSTOP] == 0
-}
-
-// mappingOf finds the mapping of our own that holds an address.
-func mappingOf(address uint64) (start, end uint64, err error) {
-	text, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if _, err := fmt.Sscanf(line, "%x-%x", &start, &end); err == nil && start <= address && address < end {
-			return start, end, nil
-		}
-	}
-	return 0, 0, fmt.Errorf("no mapping holds %#x", address)
-}
-
-func poke(at int64, value uint64) error {
-	mem, err := os.OpenFile("/proc/self/mem", os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer mem.Close()
-	_, err = mem.WriteAt(binary.NativeEndian.AppendUint64(nil, value), at)
-	return err
 }
