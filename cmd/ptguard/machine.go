@@ -22,6 +22,7 @@ import (
 // machine gathers what a policy must know of this machine and run.
 type machine struct {
 	facts    *rules.Machine
+	lookups  *lookups
 	warnings []string
 }
 
@@ -31,13 +32,14 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 	if err != nil {
 		return nil, fmt.Errorf("find the current directory: %w", errnoOf(err))
 	}
-	m := &machine{facts: &rules.Machine{
+	m := &machine{lookups: newLookups()}
+	m.facts = &rules.Machine{
 		UID: os.Geteuid(), PasswdHome: passwdHome(os.Geteuid()), EnvHome: os.Getenv("HOME"),
 		SystemBin:   []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"},
 		Nameservers: nameservers("/etc/resolv.conf"),
 		Env:         map[string]string{"SSH_AUTH_SOCK": lookupEnv(env, "SSH_AUTH_SOCK", "")},
-		Lookup:      lookup,
-	}}
+		Lookup:      m.lookups.lookup,
+	}
 	f := m.facts
 	// Debian's interpreter looks there for its sitecustomize at each start.
 	f.Runtime, _ = filepath.Glob("/etc/python3*") // no error: the pattern is well-formed
@@ -203,18 +205,7 @@ func (m *machine) setPrefix(program string) {
 
 // lookup resolves a literal path for the policy. What cannot be resolved is named as it
 // is written and does not exist.
-func lookup(path string) rules.Target {
-	o, err := resolve.Canonical(path)
-	if err != nil {
-		return rules.Target{Path: path}
-	}
-	t := rules.Target{Path: o.Path, Exists: o.Exists && o.Errno == 0}
-	if t.Exists {
-		t.IsDir = o.Stat.Mode&unix.S_IFMT == unix.S_IFDIR
-		t.Inode = rules.Inode{Dev: o.Stat.Dev, Ino: o.Stat.Ino}
-	}
-	return t
-}
+func lookup(path string) rules.Target { return resolved(path).Target }
 
 // canonicalDir resolves a folder that must be there.
 func canonicalDir(dir string) (string, error) {

@@ -326,6 +326,7 @@ func (g *guarded) records() []string {
 
 // started writes the first record, which names what is really active.
 func (g *guarded) started(t tracer.Tier) {
+	g.machine.lookups.forget()
 	tier := tierText(t)
 	start := &record.Start{
 		Version: version, PolicyDigest: g.policy.Digest(), Tier: tier, Kernel: kernelRelease(),

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"path/filepath"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+	"ptguard/internal/resolve"
+	"ptguard/rules"
+)
+
+// lookups remembers what paths lead to while a policy is bound to the machine. The rules of
+// a start name the same few directories some five hundred times; with the directory known,
+// a name in it takes one lstat(2) instead of the resolver's four calls or more.
+//
+// What is remembered can change at any time, by whoever is not guarded; a policy is bound to
+// what was there at one moment of the start, and which one it was is nothing that could be
+// relied on. It must not outlive the start, though: what the tree or the user changes later
+// has to be seen. So forget is called before the program runs, and from then on each
+// question goes to the kernel.
+type lookups struct{ known atomic.Pointer[map[string]found] }
+
+// found is what one absolute, clean path leads to.
+type found struct {
+	rules.Target
+	// absent: ENOENT; so is all beneath it, and is named as it is written. dir: a directory
+	// with a canonical name.
+	absent, dir bool
+}
+
+func newLookups() *lookups {
+	l := &lookups{}
+	l.known.Store(&map[string]found{})
+	return l
+}
+
+// forget ends the remembering.
+func (l *lookups) forget() { l.known.Store(nil) }
+
+// lookup is lookup, remembered. Until forget, only one goroutine may use it.
+func (l *lookups) lookup(path string) rules.Target {
+	known := l.known.Load()
+	if known == nil || !filepath.IsAbs(path) || path != filepath.Clean(path) || len(path) >= unix.PathMax {
+		return lookup(path)
+	}
+	return find(*known, path).Target
+}
+
+func find(known map[string]found, path string) found {
+	if f, ok := known[path]; ok {
+		return f
+	}
+	f := found{}
+	if path == "/" {
+		f = resolved(path)
+	} else {
+		f = findIn(find(known, filepath.Dir(path)), path)
+	}
+	known[path] = f
+	return f
+}
+
+// findIn finds a path whose directory has been found.
+func findIn(dir found, path string) found {
+	name := filepath.Join(dir.Path, filepath.Base(path))
+	if dir.absent {
+		return found{Target: rules.Target{Path: name}, absent: true}
+	}
+	if !dir.dir {
+		return resolved(path)
+	}
+	var st unix.Stat_t
+	switch err := unix.Fstatat(unix.AT_FDCWD, name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT); {
+	case err == unix.ENOENT:
+		return found{Target: rules.Target{Path: name}, absent: true}
+	case err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK:
+		return resolved(path)
+	}
+	return foundAt(name, &st)
+}
+
+func foundAt(name string, st *unix.Stat_t) found {
+	dir := st.Mode&unix.S_IFMT == unix.S_IFDIR
+	return found{
+		Target: rules.Target{Path: name, Exists: true, IsDir: dir, Inode: rules.Inode{Dev: st.Dev, Ino: st.Ino}},
+		dir:    dir && name != "",
+	}
+}
+
+// resolved asks the resolver.
+func resolved(path string) found {
+	o, err := resolve.Canonical(path)
+	if err != nil {
+		return found{Target: rules.Target{Path: path}}
+	}
+	if o.Exists && o.Errno == 0 {
+		return foundAt(o.Path, &o.Stat)
+	}
+	return found{Target: rules.Target{Path: o.Path}, absent: o.Errno == unix.ENOENT && o.Path != ""}
+}

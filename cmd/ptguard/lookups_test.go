@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is remembered must be what the resolver says of each path alone, in any order; a
+// look at a change says that it is no longer remembered.
+func TestLookups(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"a/b", "shut/in"} {
+		if err := os.MkdirAll(root+"/"+dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(root+"/a/file", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{
+		"link": "a", "a/up": "../a/b", "dangling": "a/none/x", "absolute": root + "/a/b", "loop": "loop",
+		"tofile": "a/file", "far": "/nowhere/at/all", "a/b/back": "../../link",
+	} {
+		if err := os.Symlink(to, root+"/"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(root+"/shut", 0); err != nil { // EACCES unless root
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Chmod(root+"/shut", 0o755) }()
+	var paths []string
+	for _, p := range []string{
+		"", "/", "/a", "/a/", "/a/b", "/a/none", "/a/none/deep/er", "/a/file", "/a/file/", "/a/file/x", "/link", "/link/b", "/link/b/",
+		"/link/none", "/a/up", "/a/up/x", "/a/up/..", "/dangling", "/dangling/y", "/absolute", "/absolute/z", "/loop", "/loop/x",
+		"/tofile", "/tofile/x", "/far", "/far/x", "/a/b/back/b/back/file", "/shut", "/shut/in", "/shut/none", "/a/./b", "/a//b", "/a/../a",
+		"/" + strings.Repeat("n", 300), "/a/none/" + strings.Repeat("n", 300), strings.Repeat("/a/../", 800),
+	} {
+		paths = append(paths, root+p)
+	}
+	paths = append(paths, "/", "/proc", "/proc/self", "/proc/self/exe", "/proc/self/fd/0", "/proc/thread-self/cwd/x", "/proc/meminfo", "/dev/fd",
+		"/dev/stdin", "/dev/null", "relative", "", "/bin", "/bin/sh", "/lib64", "/etc/localtime", "/var/run/none", "//", "/..")
+	forward, backward := newLookups(), newLookups()
+	for i := range paths {
+		for l, p := range map[*lookups]string{forward: paths[i], backward: paths[len(paths)-1-i]} {
+			if got, want := l.lookup(p), lookup(p); got != want {
+				t.Errorf("%.200q: remembered %+v, resolved %+v", p, got, want)
+			}
+		}
+	}
+
+	absent := root + "/a/later"
+	if forward.lookup(absent).Exists {
+		t.Fatal("the name is there before it is made")
+	}
+	if err := os.Mkdir(absent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if forward.lookup(absent).Exists {
+		t.Fatal("what was looked up is not remembered") // the test proves nothing then
+	}
+	forward.forget()
+	if !forward.lookup(absent).Exists {
+		t.Error("still remembered after the start")
+	}
+}
