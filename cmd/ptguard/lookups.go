@@ -20,7 +20,9 @@ import (
 // relied on. It must not outlive the start, though: what the tree or the user changes later
 // has to be seen. So forget is called before the program runs, and from then on each
 // question goes to the kernel.
-type lookups struct{ known atomic.Pointer[map[string]found] }
+type lookups struct {
+	known atomic.Pointer[map[string]found]
+}
 
 // found is what one absolute, clean path leads to.
 type found struct {
