@@ -54,7 +54,7 @@ func find(known map[string]found, path string) found {
 	if f, ok := known[path]; ok {
 		return f
 	}
-	f := found{}
+	var f found
 	if path == "/" {
 		f = resolved(path)
 	} else {
