@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,8 +57,18 @@ func (r reader) ask() func(ast.Node) error {
 	return r.section("ask", []key{
 		{"fence", take(&r.s.ask.fence, func(text string) error { return checkFence(text, false) })},
 		{"via", take(&r.s.ask.via, checkVia)},
-		{"timeout", take(&r.s.ask.timeout, func(text string) error { _, err := askTimeout(text); return err })},
+		{"timeout", withUnit(r, take(&r.s.ask.timeout, func(text string) error { _, err := askTimeout(text); return err }))},
 	})
+}
+
+// withUnit reads a time, of which a bare number is none.
+func withUnit(r reader, f func(ast.Node) error) func(ast.Node) error {
+	return func(n ast.Node) error {
+		if n, ok := n.(*ast.IntegerNode); ok {
+			return r.fail(n, "%s is not text and has no unit: as in %ss", show(n), n.GetToken().Value)
+		}
+		return f(n)
+	}
 }
 
 // askFlags takes --fence and --ask.
@@ -144,6 +155,12 @@ func (c *compiler) settleAsk(sources []*Source) error {
 	}
 	if !a.Fenced {
 		return nil
+	}
+	said := func(s *Source) bool {
+		return (s.layer == LayerFile || s.layer == LayerFlag) && s.mode.word == ModePermissive
+	}
+	if slices.ContainsFunc(sources, said) {
+		c.warn(from.posOf(at.pos, "fence"), "mode permissive does not hold with a fence: what it would allow asks")
 	}
 	c.p.mode = ModeStrict
 	if at.word == "" {

@@ -313,6 +313,34 @@ func (n Needs) or(m Needs) Needs {
 	return n
 }
 
+// EnteredBy are the programs that lead into a scope, each with its place in the policy.
+func (s *Scope) EnteredBy() []Line {
+	var out []Line
+	for _, e := range s.enter {
+		out = append(out, Line{Origin: e.rule.Pos, Layer: e.rule.Layer, Verb: "enter", Text: e.rule.Text, Paths: []string{e.root}, Access: decode.Exec})
+	}
+	return out
+}
+
+// Added are the rules of a scope that base does not have.
+func (s *Scope) Added(base *Policy) []Line {
+	type key struct {
+		origin, verb, text string
+		access             decode.Access
+	}
+	has := map[key]bool{}
+	for _, l := range base.Lines() {
+		has[key{l.Origin, l.Verb, l.Text, l.Access}] = true
+	}
+	var out []Line
+	for _, l := range s.Policy.Lines() {
+		if !has[key{l.Origin, l.Verb, l.Text, l.Access}] {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // Warnings are those of base and what the sections of the scopes add.
 func (s *Scopes) Warnings(base *Policy) []Warning {
 	out := base.Warnings()

@@ -218,7 +218,7 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 	if l.failed != nil {
 		return result, l.failed
 	}
-	if !l.started {
+	if !l.started && !result.TimedOut {
 		return result, l.startError(c)
 	}
 	return result, nil

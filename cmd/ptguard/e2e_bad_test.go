@@ -201,6 +201,17 @@ func TestCheck(t *testing.T) {
 	if r := b.Bare(t, ktest.Binary(t), "check", hide); r.Status != 0 || strings.Contains(r.Stdout+r.Stderr, "warning:") {
 		t.Errorf("hide: want no warning, got %v", r)
 	}
+	mark := b.Write(t, "outside/mark.yaml", "\ufeffptguard: 1\nfiles: { raed: [ /opt ] }\n") // YAML allows a byte order mark
+	if r := b.Bare(t, ktest.Binary(t), "check", mark); r.Status != 1 || !strings.Contains(r.Stdout, "mark.yaml:2:10") {
+		t.Errorf("byte order mark: %v", r)
+	}
+	if r := b.Guard(t, []string{"--mode", "permissive", "--fence", "."}, "true"); r.Status != 0 || !strings.Contains(r.Stderr, "mode permissive does not hold with a fence") {
+		t.Errorf("mode and fence: %v", r)
+	}
+	scoped := b.Write(t, "outside/scoped.yaml", "ptguard: 1\nscopes:\n  api:\n    enter: [ /usr/bin/git ]\n    files: { write: [ /opt/a ] }\n")
+	if r := b.Bare(t, ktest.Binary(t), "policy", "show", scoped); r.Status != 0 || !strings.Contains(r.Stdout, "scope api, mode permissive") || strings.Count(r.Stdout, "/opt/a") != 1 || !strings.Contains(r.Stdout, "scope user, mode strict") {
+		t.Errorf("policy show: %v", r)
+	}
 	if r := b.Bare(t, ktest.Binary(t), "check", b.Path("outside/absent.yaml")); r.Status != 1 {
 		t.Errorf("absent policy: want status 1, got %v", r)
 	}

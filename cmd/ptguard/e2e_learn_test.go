@@ -354,6 +354,11 @@ func TestReplayScopes(t *testing.T) {
 			t.Errorf("%s: %v", file, r)
 		}
 	}
+	// Nothing is proposed for it: lines of the policy itself would not allow it.
+	r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "learn", "--from", b.Trace}})
+	if r.Status != 0 || strings.Contains(r.Stdout, b.Work) || !strings.Contains(r.Stderr, "read "+b.Path("work/a")+"   it was in scope user, whose section is for you to extend") {
+		t.Errorf("learn: %v", r)
+	}
 }
 
 // The test table of a policy: one line a case, 1 if one differs, and what it says is what

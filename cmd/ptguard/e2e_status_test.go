@@ -131,6 +131,10 @@ func TestStatusTimeout(t *testing.T) {
 		t.Errorf("want status 124 soon, got %v", r)
 	}
 	b.NoProcessLeft(t)
+	// A limit that is over before the program begins is one.
+	if r := b.Guard(t, []string{"--timeout", "1ns"}, "true"); r.Status != 124 || strings.Contains(r.Stderr, "error") {
+		t.Errorf("1ns: %v", r)
+	}
 	if r := b.Guard(t, []string{"--timeout", "1m"}, "sh", "-c", "exit 5"); r.Status != 5 || r.Wall > 30*time.Second {
 		t.Errorf("a limit that is not reached: %v", r)
 	}

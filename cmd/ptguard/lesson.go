@@ -105,10 +105,17 @@ func (l *lesson) hear(rec *record.Record) {
 		return
 	}
 	// What this policy says, which need not be what the run's said.
-	d := l.q.policy.Decide(&request)
+	policy, scope := l.q.policy, ""
+	if sc := l.q.scopes.Named(rec.Scope); sc != nil {
+		policy, scope = sc.Policy, rec.Scope
+		request.Scope = scope
+	}
+	d := policy.Decide(&request)
 	switch {
 	case !d.Refused():
 		l.allowed += times
+	case scope != "":
+		l.keep(&request, d.Access, "it was in scope "+scope+", whose section is for you to extend", times)
 	case d.Rule.Layer == rules.LayerPreset:
 		e := l.q.policy.Explain(&request, d)
 		l.keep(&request, d.Access, e.Reason, times)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -64,7 +65,7 @@ func (c *policyShowCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	p, err := rules.Compile(layers, *m.facts)
+	p, scopes, err := rules.CompileScopes(layers, *m.facts, "")
 	if err != nil {
 		return err
 	}
@@ -72,30 +73,51 @@ func (c *policyShowCmd) Run() error {
 	if c.JSON {
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
-		for _, l := range p.Lines() {
-			line := map[string]any{"rule": l.Verb, "text": l.Text, "paths": l.Paths, "access": l.Access.Names(), "origin": l.Origin, "layer": l.Layer}
-			if l.Reason != "" {
-				line["reason"] = l.Reason
+		show := func(scope string, lines []rules.Line) {
+			for _, l := range lines {
+				line := map[string]any{"rule": l.Verb, "text": l.Text, "paths": l.Paths, "access": l.Access.Names(), "origin": l.Origin, "layer": l.Layer}
+				if l.Reason != "" {
+					line["reason"] = l.Reason
+				}
+				if scope != "" {
+					line["scope"] = scope
+				}
+				_ = enc.Encode(line) // into memory
 			}
-			if err := enc.Encode(line); err != nil {
-				return err
-			}
+		}
+		show("", p.Lines())
+		for _, name := range scopes.Names() {
+			show(name, append(scopes.Named(name).EnteredBy(), scopes.Named(name).Added(p)...))
 		}
 	} else {
 		for _, s := range p.Settings() {
 			fmt.Fprintf(&out, "%s: %s\n", s.Name, s.Value)
 		}
-		t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "\nRULE\tWHAT\tACCESS\tORIGIN\tHERE")
-		for _, l := range p.Lines() {
-			here := strings.Join(l.Paths, " ")
-			if here == l.Text {
-				here = ""
+		table(&out, p.Lines())
+		for _, name := range scopes.Names() {
+			sc := scopes.Named(name)
+			if name == rules.ScopeUser {
+				fmt.Fprintf(&out, "\nscope %s, mode %s: of the above only what refuses holds, and:\n", name, sc.Policy.Mode())
+			} else {
+				fmt.Fprintf(&out, "\nscope %s, mode %s: all of the above, and:\n", name, sc.Policy.Mode())
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.Verb, record.Escape(l.Text), l.Access, record.Escape(l.Origin), record.Escape(here))
+			table(&out, append(sc.EnteredBy(), sc.Added(p)...))
 		}
-		_ = t.Flush()
 	}
 	_, err = os.Stdout.Write(out.Bytes())
 	return err
+}
+
+// table shows rules, one a line.
+func table(w io.Writer, lines []rules.Line) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\nRULE\tWHAT\tACCESS\tORIGIN\tHERE")
+	for _, l := range lines {
+		here := strings.Join(l.Paths, " ")
+		if here == l.Text {
+			here = ""
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.Verb, record.Escape(l.Text), l.Access, record.Escape(l.Origin), record.Escape(here))
+	}
+	_ = t.Flush() // into memory
 }

@@ -6,6 +6,7 @@
 package policytext
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -49,6 +50,7 @@ func (t *Text) Parse(text []byte) (root ast.Node, err error) {
 	if len(text) > MaxSize {
 		return nil, t.Fail(Place{}, fmt.Errorf("the %s is %d bytes long; at most %d are read", t.What, len(text), MaxSize))
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark, which YAML allows here
 	t.lines = strings.Split(string(text), "\n")
 	if err := t.checkBytes(text); err != nil {
 		return nil, err
