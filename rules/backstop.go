@@ -97,3 +97,51 @@ func (s *Scopes) Places(base *Policy) (places []Place, why string) {
 	}
 	return places, ""
 }
+
+// Cover is where a policy may let the tree change files, by name alone: a superset of what
+// Decide can allow of Write, Create, Remove and Bind, but for what goes by what an object is
+// (devices, /proc of the tree) and what the tree holds a descriptor of. It is found from the
+// rules one by one, without the look-up that Decide makes, and so does not share its mistakes.
+type Cover struct {
+	trees []string
+	names map[string]bool
+}
+
+// Cover gives that of a policy which has Places.
+func (p *Policy) Cover() *Cover {
+	c := &Cover{names: map[string]bool{}}
+	c.add(p)
+	return c
+}
+
+func (c *Cover) add(p *Policy) {
+	for _, e := range p.entries {
+		if e.role.denies() || e.access&(decode.Write|decode.Create|decode.Remove|decode.Bind) == 0 {
+			continue
+		}
+		if e.shape == shapeExact {
+			c.names[e.root] = true
+		} else if !slices.Contains(c.trees, e.root) {
+			c.trees = append(c.trees, e.root)
+		}
+		for dir := path.Dir(e.root); dir != "/" && !p.machine.lookup(dir).Exists; dir = path.Dir(dir) {
+			c.names[dir] = true // missing, so the tree may make it
+		}
+	}
+}
+
+// Cover is that of base and of every scope, for a task may come to be in any.
+func (s *Scopes) Cover(base *Policy) *Cover {
+	c := base.Cover()
+	if s != nil {
+		for _, sc := range s.list {
+			c.add(sc.Policy)
+		}
+	}
+	return c
+}
+
+// Holds tells whether a canonical path is in it. It may be called from any goroutine.
+func (c *Cover) Holds(name string) bool {
+	return c.names[name] || slices.ContainsFunc(c.trees, func(root string) bool { return contains(root, name) })
+}

@@ -75,6 +75,12 @@ func TestPlacesCover(t *testing.T) {
 			if why != "" {
 				t.Fatalf("%v %s: %s", write, text, why)
 			}
+			cover := p.Cover()
+			for _, name := range []string{"/usr/bin/x", "/proc/1/mem", "/optional", "/"} {
+				if cover.Holds(name) {
+					t.Errorf("write %v %s: no rule lets %s be changed, but it is covered", write, text, name)
+				}
+			}
 			for _, name := range names {
 				for _, verb := range []string{"write", "create", "remove"} {
 					r := &Request{File: world.file(name)}
@@ -84,6 +90,9 @@ func TestPlacesCover(t *testing.T) {
 					}
 					r.Access = a
 					d := p.Decide(r)
+					if !d.Refused() && !cover.Holds(r.File.Path) && !strings.HasPrefix(fmt.Sprint(d.Rule.Pos), "builtin own") {
+						t.Errorf("write %v %s: %s %s is allowed by %s and not covered", write, text, verb, name, d.Rule.Pos)
+					}
 					root := slices.ContainsFunc(p.entries, func(e *entry) bool { return !e.role.denies() && e.root == r.File.Path })
 					if d.Refused() || root && verb != "write" || strings.HasPrefix(fmt.Sprint(d.Rule.Pos), "builtin own") {
 						continue

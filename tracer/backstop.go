@@ -16,9 +16,10 @@ import (
 // it. What the tree does by itself stays there even if ptguard has a hole.
 //
 // It must refuse nothing that the policy allows, and that is so although it is tied to the
-// objects of the start: changes to names are made by ptguard, outside of the domain, and an
-// open or bind(2) that fails with EACCES is made by ptguard too, on what was decided on
-// (openPinned, bindAgain). That takes the listener, which plants the descriptor.
+// objects of the start: changes to names are made by ptguard, and an open or bind(2) that fails
+// with EACCES is made by ptguard too, on what was decided on (openPinned, bindAgain). Those
+// acts are in such a domain as well, and leave it only as inside.go says. That takes the
+// listener, which plants the descriptor.
 
 // The values of Config.Backstop.
 const (
@@ -122,7 +123,8 @@ func (l *loop) addFiles(rules *landlock.Ruleset, abi int) (why string) {
 
 // bindAgain has ptguard bind the socket of a bind(2) to a path that is about to run, with the
 // task's rights, if it fails with EACCES. No name of the tree changes meanwhile.
-func (l *loop) bindAgain(s stopped, fd int, raw, canonical string) {
+func (l *loop) bindAgain(s stopped, j *judgement, raw string) {
+	fd, canonical := int(j.object.Dirfd), j.request.File.Path
 	name, _, _ := strings.Cut(raw[2:], "\x00")
 	if l.tier.Backstop == 0 {
 		return
@@ -131,8 +133,17 @@ func (l *loop) bindAgain(s stopped, fd int, raw, canonical string) {
 		name = canonical // where the task is, we are not
 	}
 	done := s.task.leaving.done
+	outside := l.uncovered(j)
 	s.task.leaving.done = func(s stopped, r *registers) {
 		if result(r) == -int64(unix.EACCES) {
+			if outside != "" {
+				told := l.heldRecord(s, "bind", outside)
+				l.stats.Denials++
+				l.cfg.Live.Refused(told)
+				l.cfg.Sink.Put(told, nil)
+				done(s, r)
+				return
+			}
 			res := int64(0)
 			if err := l.bindFor(s, fd, name); err != nil {
 				res = -int64(errnoOf(err))

@@ -37,7 +37,7 @@ func (l *loop) connectApart(s stopped, connect func() error) {
 			over = true
 			l.connecting--
 			if l.waits(s) {
-				s.performed(err)
+				l.performed(s, err)
 			}
 		})
 	}()

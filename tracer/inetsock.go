@@ -83,7 +83,7 @@ func (l *loop) onCopy(s stopped, j *judgement) bool {
 			l.refuseWindow(s, "a rule is about one protocol, and ptguard cannot act with this task's rights")
 			return true
 		}
-		s.performed(bindRaw(fd, raw))
+		l.performed(s, bindRaw(fd, raw))
 		return true
 	}
 	if l.connecting >= maxConnecting {
@@ -129,7 +129,7 @@ func (l *loop) carryListen(s stopped) {
 			l.lookAgain([]stopped{s}) // it is another socket by now
 			return
 		}
-		s.performed(unix.Listen(fd, int(int32(l.call.Args[1]))))
+		l.performed(s, unix.Listen(fd, int(int32(l.call.Args[1]))))
 		return
 	}
 	if err == nil {

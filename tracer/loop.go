@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/landlock"
 	"ptguard/internal/resolve"
 	"ptguard/rules"
 )
@@ -45,6 +46,8 @@ type loop struct {
 	received    chan error // tells when the listener has come, before the program's exec
 	carriers    map[*decode.Row]func(*loop, stopped)
 	own         *credentials
+	inside      *landlock.Domain // the backstop's, for what we do for the tree; nil if there is none
+	cover       *rules.Cover     // where an act that it stops may be made again outside
 	core        unix.Rlimit // the limit on core dumps that ptguard was started with
 	limits      rules.Limits
 	over        *Limit                // the limit that ended the tree

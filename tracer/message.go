@@ -92,7 +92,7 @@ func (l *loop) carryAddress(s stopped) {
 		l.startSending(s, l.call.Args[3])
 	case along, path && j.object.Access == decode.Bind:
 		l.startWalk(s)
-		l.bindAgain(s, int(j.object.Dirfd), raw, j.request.File.Path)
+		l.bindAgain(s, j, raw)
 	}
 }
 

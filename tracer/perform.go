@@ -5,6 +5,7 @@ package tracer
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strconv"
@@ -62,7 +63,7 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 			if err == nil && books != nil {
 				books() // also of a task that is gone
 			}
-			s.performed(err)
+			l.performed(s, err)
 		})
 		return
 	}
@@ -73,13 +74,16 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 			return
 		}
 	}
-	s.performed(err)
+	l.performed(s, err)
 }
 
 // performed answers a call that we have made for the task; s is nothing if the task is gone.
-func (s stopped) performed(err error) {
+func (l *loop) performed(s stopped, err error) {
+	held, isHeld := errors.AsType[*heldError](err)
 	switch {
 	case s.task == nil:
+	case isHeld:
+		l.refuseHeld(s, held.name)
 	case errors.Is(err, errLimit):
 		_ = unix.Tgkill(s.proc.pid, s.tid, unix.SIGXFSZ)
 		s.refuse(unix.EFBIG)
@@ -95,7 +99,7 @@ func (s stopped) performed(err error) {
 // It may run on another thread.
 func (l *loop) actAs(s stopped, c *credentials, judged []judgement, act func() error) (foreign bool, err error) {
 	if l.ownRights(c) {
-		return false, act()
+		return false, l.again(act(), c, judged, act)
 	}
 	starts := make([]int, len(judged))
 	for i := range judged {
@@ -104,16 +108,19 @@ func (l *loop) actAs(s stopped, c *credentials, judged []judgement, act func() e
 		}
 	}
 	restore, err := l.takeOn(c)
-	defer restore()
 	if err != nil {
+		restore()
 		return true, nil
 	}
 	for i := range judged {
-		if err := mayWalk(s, &judged[i], starts[i]); err != nil {
+		if err = mayWalk(s, &judged[i], starts[i]); err != nil {
+			restore()
 			return false, err
 		}
 	}
-	return false, act()
+	err = act()
+	restore()
+	return false, l.again(err, c, judged, act)
 }
 
 // mayWalk goes the way of a path again, with the rights that the tracer thread has taken on:
@@ -164,14 +171,19 @@ func (l *loop) canTakeOn(c *credentials) bool {
 }
 
 // takeOn gives the calling thread the file system rights of a task. restore undoes what has
-// been done. All of these are calls on the thread alone.
+// been done, and panics if that fails: with another's rights nothing may be decided. All of
+// these are calls on the thread alone.
 func (l *loop) takeOn(c *credentials) (restore func(), err error) {
 	restore = func() {
-		_ = setCaps(l.own.caps)
+		errs := []error{setCaps(l.own.caps)}
 		setfsid(syscall.SYS_SETFSUID, l.own.fsuid)
 		setfsid(syscall.SYS_SETFSGID, l.own.fsgid)
-		_ = setGroups(l.own.groups)
-		_ = setCaps(l.own.caps) // a change of fsuid drops some
+		errs = append(errs, setGroups(l.own.groups), setCaps(l.own.caps)) // a change of fsuid drops some
+		// An id that there cannot be changes nothing and tells the one that holds (setfsuid(2)).
+		uid, gid := setfsid(syscall.SYS_SETFSUID, -1), setfsid(syscall.SYS_SETFSGID, -1)
+		if err := errors.Join(errs...); err != nil || uid != l.own.fsuid || gid != l.own.fsgid {
+			panic(fmt.Sprintf("take back ptguard's own rights: fsuid %d, fsgid %d: %v", uid, gid, err))
+		}
 	}
 	if err := setGroups(c.groups); err != nil {
 		return restore, err

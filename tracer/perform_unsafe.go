@@ -11,9 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setfsid is setfsuid(2) or setfsgid(2) on the calling thread. It reports no error; the
-// caller looks at the result in /proc.
-func setfsid(nr uintptr, id int) { _, _, _ = syscall.RawSyscall(nr, uintptr(id), 0, 0) }
+// setfsid is setfsuid(2) or setfsgid(2) on the calling thread. It reports no error, but the
+// id before; the caller looks what has come of it.
+func setfsid(nr uintptr, id int) (before int) {
+	was, _, _ := syscall.RawSyscall(nr, uintptr(id), 0, 0)
+	return int(uint32(was))
+}
 
 // setGroups is setgroups(2) on the calling thread alone: x/sys would do it on all.
 func setGroups(text string) error {

@@ -67,7 +67,7 @@ func (l *loop) plant(s stopped, j *judgement) bool {
 		return false
 	}
 	if err != nil {
-		s.refuse(errnoOf(err))
+		l.performed(s, err)
 		return true
 	}
 	if s.frames == nil {

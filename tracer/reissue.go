@@ -4,6 +4,8 @@ package tracer
 
 import (
 	"encoding/binary"
+	"errors"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -369,7 +371,7 @@ func (l *loop) openPinned(s stopped, j *judgement) {
 	}
 	flags, mode := int(l.openFlags(j.object)), l.newMode(s, dir, uint32(l.openMode(j.object)))
 	if j.resolved.FD >= 0 && j.resolved.Stat.Mode&unix.S_IFMT == unix.S_IFIFO && flags&(unix.O_ACCMODE|unix.O_NONBLOCK) == unix.O_WRONLY && l.sameRights(s) {
-		l.openFIFO(s, j.resolved.FD, flags)
+		l.openFIFO(s, j, flags)
 		return
 	}
 	fd, pinned := -1, j.resolved
@@ -397,7 +399,7 @@ func (l *loop) opened(s stopped, fd, flags int, err error) {
 		return
 	}
 	if err != nil {
-		s.refuse(errnoOf(err))
+		l.performed(s, err)
 		return
 	}
 	l.answerWith(s, fd, flags)
@@ -405,15 +407,29 @@ func (l *loop) opened(s stopped, fd, flags int, err error) {
 
 // openFIFO opens a FIFO for writing, which waits for a reader: elsewhere, the task stays
 // stopped.
-func (l *loop) openFIFO(s stopped, fifo, flags int) {
-	pin, err := unix.FcntlInt(uintptr(fifo), unix.F_DUPFD_CLOEXEC, 3)
+func (l *loop) openFIFO(s stopped, j *judgement, flags int) {
+	pin, err := unix.FcntlInt(uintptr(j.resolved.FD), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
 		s.refuse(errnoOf(err))
 		return
 	}
 	s.task.waits = "the other end of a FIFO"
+	c, outside := s.creds, l.uncovered(j)
 	go func() {
-		fd, err := unix.Open(pinPath(pin), flags&^(unix.O_CREAT|unix.O_NOFOLLOW)|unix.O_CLOEXEC, 0)
+		runtime.LockOSThread() // for good
+		fd := -1
+		open := func() (err error) {
+			fd, err = unix.Open(pinPath(pin), flags&^(unix.O_CREAT|unix.O_NOFOLLOW)|unix.O_CLOEXEC, 0)
+			return err
+		}
+		err := l.goInside()
+		if err == nil {
+			if err = open(); outside == "" || !errors.Is(err, unix.EACCES) {
+				err = l.again(err, c, nil, open)
+			} else {
+				err = &heldError{outside}
+			}
+		}
 		unix.Close(pin)
 		l.post(func() {
 			switch {
@@ -422,7 +438,7 @@ func (l *loop) openFIFO(s stopped, fifo, flags int) {
 					unix.Close(fd)
 				}
 			case err != nil:
-				s.refuse(errnoOf(err))
+				l.performed(s, err)
 			default:
 				l.answerWith(s, fd, flags)
 			}

@@ -100,11 +100,20 @@ func (e *ExecError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Errn
 // Unwrap gives the errno.
 func (e *ExecError) Unwrap() error { return e.Errno }
 
-// Run launches the program and sees its tree through to the end. It locks its OS thread
-// for ever: the caller must not need the thread for anything else. An error means that
-// ptguard failed: nothing ran, or the tree was killed.
+// Run launches the program and sees its tree through to the end, on an OS thread of its own.
+// An error means that ptguard failed: nothing ran, or the tree was killed.
 func Run(cfg *Config) (result Result, err error) {
-	runtime.LockOSThread()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		runtime.LockOSThread() // for good: the thread ends up in a domain of its own
+		result, err = run(cfg)
+	}()
+	<-over
+	return result, err
+}
+
+func run(cfg *Config) (result Result, err error) {
 	if pid := statusField(os.Getpid(), "TracerPid"); pid != "0" && pid != "" {
 		return result, fmt.Errorf("already guarded or traced by pid %s: a process has one tracer", pid)
 	}
@@ -148,6 +157,9 @@ func Run(cfg *Config) (result Result, err error) {
 		return result, fmt.Errorf("read the limit on core dumps: %w", err)
 	}
 	l.sealsMove = cfg.Policy.Seals().Movable() || needs.Moves
+	if domain, err = l.enterBackstop(domain); err != nil {
+		return result, err
+	}
 	c, err := launch(cfg, l.policy, domain)
 	if err != nil {
 		return result, err

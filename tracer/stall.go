@@ -309,7 +309,11 @@ func (l *loop) apart(s stopped, c *credentials, what string, act func() error, d
 	go func() {
 		askers <- struct{}{}
 		runtime.LockOSThread() // for good: nobody else shall have these rights
-		foreign, err := l.actAs(s, c, judged, act)
+		foreign := false
+		err := l.goInside()
+		if err == nil {
+			foreign, err = l.actAs(s, c, judged, act)
+		}
 		<-askers
 		for i := range judged {
 			judged[i].resolved.Close()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ptguard/internal/ktest"
@@ -199,5 +200,112 @@ func TestBackstopTier(t *testing.T) {
 		}
 		b.Absent(t, "work/ran")
 		b.Reset(t)
+	}
+}
+
+// changesOutside does each kind of change to files in a folder, by itself and for another user
+// that it turns into, and prints what came of it.
+const changesOutside = `
+import errno, os, socket, sys
+d, mine = sys.argv[1], sys.argv[2]
+if len(sys.argv) > 3:
+    os.setresgid(65534, 65534, 0); os.setresuid(65534, 65534, 0)
+def opened(flags, name="/file"):
+    f = os.open(d + name, flags, 0o600); os.close(f)
+def bound(name):
+    s = socket.socket(socket.AF_UNIX); s.bind(name); s.close()
+acts = {
+    "create": lambda: opened(os.O_CREAT | os.O_WRONLY | os.O_EXCL, "/new"),
+    "write": lambda: opened(os.O_WRONLY),
+    "both": lambda: opened(os.O_RDWR | os.O_APPEND),
+    "open-truncate": lambda: opened(os.O_RDONLY | os.O_TRUNC),
+    "tmpfile": lambda: opened(os.O_TMPFILE | os.O_WRONLY, ""),
+    "fifo": lambda: opened(os.O_RDWR, "/fifo"),
+    "truncate": lambda: os.truncate(d + "/file", 1),
+    "link": lambda: os.link(d + "/file", d + "/hard"),
+    "link-out": lambda: os.link(mine + "/file", d + "/hard2"),
+    "symlink": lambda: os.symlink("x", d + "/link"),
+    "mkdir": lambda: os.mkdir(d + "/dir"),
+    "rmdir": lambda: os.rmdir(d + "/empty"),
+    "mkfifo": lambda: os.mkfifo(d + "/fifo2"),
+    "rename": lambda: os.rename(d + "/file", d + "/moved"),
+    "rename-out": lambda: os.rename(mine + "/one", d + "/moved2"),
+    "rename-in": lambda: os.rename(d + "/two", mine + "/two"),
+    "unlink": lambda: os.unlink(d + "/gone"),
+    "bind": lambda: bound(d + "/sock"),
+    "magic": lambda: open("/proc/self/fd/%d" % os.open(d + "/gone2", os.O_RDONLY), "w").close(),
+}
+for name, act in acts.items():
+    try: act(); print(name, "done")
+    except OSError as e: print(name, errno.errorcode[e.errno])
+`
+
+// TestBackstopHoldsPtguard: a ptguard that takes every refusal by a rule for an allow changes
+// nothing outside of what the policy covers, whether the program or ptguard would make the
+// change; without the backstop it does.
+func TestBackstopHoldsPtguard(t *testing.T) {
+	t.Parallel()
+	users := [][]string{nil}
+	if root() {
+		users = append(users, []string{"other"})
+	}
+	for _, user := range users {
+		b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+			for _, d := range []string{"outside", "work"} {
+				must(t, os.Chmod(b.Path(d), 0o777))
+				for _, name := range []string{"file", "one", "two", "gone", "gone2"} {
+					b.Write(t, d+"/"+name, "text")
+					must(t, os.Chmod(b.Path(d+"/"+name), 0o666))
+					if root() {
+						must(t, os.Chown(b.Path(d+"/"+name), 65534, 65534)) // to be linked by its owner
+					}
+				}
+				must(t, os.Mkdir(b.Path(d+"/empty"), 0o777))
+				must(t, syscall.Mkfifo(b.Path(d+"/fifo"), 0o666))
+				must(t, os.Chmod(b.Path(d+"/fifo"), 0o666))
+			}
+		})
+		try := func(argv ...string) map[string]string {
+			t.Helper()
+			b.Reset(t)
+			argv = append(argv, "python3", "-c", changesOutside, b.Outside, b.Work)
+			r := b.Run(t, ktest.Cmd{Argv: append(argv, user...)})
+			out := map[string]string{}
+			for line := range strings.Lines(r.Stdout) {
+				act, result, _ := strings.Cut(strings.TrimSpace(line), " ")
+				out[act] = result
+			}
+			if r.Status != 0 || len(out) != 19 {
+				t.Fatalf("%v", r)
+			}
+			return out
+		}
+		guarded := []string{ktest.TaggedBinary(t, "ptguard_credulous"), "run", "-q", "--trace", b.Trace, "--backstop"}
+		for name, argv := range map[string][]string{"bare": nil, "without the backstop": append(guarded, "off", "--")} {
+			for act, result := range try(argv...) {
+				if result != "done" {
+					t.Errorf("%v %s: %s: %s, want it done, or this proves nothing", user, name, act, result)
+				}
+			}
+		}
+		for act, result := range try(append(guarded, "require", "--")...) {
+			if result != "EACCES" {
+				t.Errorf("%v with the backstop: %s outside: %s, want EACCES", user, act, result)
+			}
+		}
+		held := 0
+		for _, r := range b.Records(t) {
+			if r.Rule == "guard backstop" && strings.HasPrefix(r.Resolved, b.Outside) {
+				held += int(max(1, r.Count))
+			}
+		}
+		if held != 19 {
+			t.Errorf("%v: %d records of what the backstop held, want 19\n%s", user, held, text(t, b.Trace))
+		}
+		names, err := os.ReadDir(b.Outside)
+		must(t, err)
+		if len(names) != 7 {
+			t.Errorf("%v: outside has %v", user, names)
+		}
 	}
 }

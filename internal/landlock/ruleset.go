@@ -92,13 +92,43 @@ func (r *Ruleset) Restrict() error {
 
 // restrict is Restrict on a kernel with at least this ABI, as if it had no later one.
 func (r *Ruleset) restrict(abi int) error {
+	d, err := r.make(abi)
+	if err != nil {
+		return err
+	}
+	// The descriptor is close-on-exec by itself, but a caller may never exec.
+	defer func() { _, _, _ = unix.RawSyscall(unix.SYS_CLOSE, d.ruleset, 0, 0) }()
+	return d.Enter()
+}
+
+// Domain is a Ruleset whose grants have been tied to their objects, for several threads to enter.
+type Domain struct{ ruleset uintptr }
+
+// Make gives the domain of the rules as Restrict would make it now. Errors: as Restrict.
+func (r *Ruleset) Make() (*Domain, error) {
+	abi, err := ABI()
+	if err != nil {
+		return nil, err
+	}
+	return r.make(abi)
+}
+
+// Enter puts the calling thread into a layer of its own with the rules; precondition as Restrict.
+func (d *Domain) Enter() error {
+	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, d.ruleset, 0, 0); errno != 0 {
+		return fmt.Errorf("landlock_restrict_self: %w", errno)
+	}
+	return nil
+}
+
+func (r *Ruleset) make(abi int) (*Domain, error) {
 	switch {
 	case r.Scope != 0 && abi < scopedABI:
-		return &NotSupportedError{Feature: "landlock scopes", Since: scopedSince, ABI: abi}
+		return nil, &NotSupportedError{Feature: "landlock scopes", Since: scopedSince, ABI: abi}
 	case r.Files && abi < referABI:
-		return &NotSupportedError{Feature: "landlock moves between directories", Since: referSince, ABI: abi}
+		return nil, &NotSupportedError{Feature: "landlock moves between directories", Since: referSince, ABI: abi}
 	case r.Scope == 0 && !r.Files:
-		return fmt.Errorf("landlock_create_ruleset of no scope: %w", unix.ENOMSG)
+		return nil, fmt.Errorf("landlock_create_ruleset of no scope: %w", unix.ENOMSG)
 	}
 	attr := rulesetAttr{scoped: uint64(r.Scope)}
 	grants := r.Grants
@@ -114,19 +144,15 @@ func (r *Ruleset) restrict(abi int) error {
 	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET,
 		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
-		return fmt.Errorf("landlock_create_ruleset files %#x scoped %#x: %w", attr.handledAccessFS, attr.scoped, errno)
+		return nil, fmt.Errorf("landlock_create_ruleset files %#x scoped %#x: %w", attr.handledAccessFS, attr.scoped, errno)
 	}
-	// The descriptor is close-on-exec by itself, but a caller may never exec.
-	defer func() { _, _, _ = unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0) }()
 	for _, g := range grants {
 		if err := g.add(fd, Access(attr.handledAccessFS)); err != nil {
-			return err
+			_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
+			return nil, err
 		}
 	}
-	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return fmt.Errorf("landlock_restrict_self: %w", errno)
-	}
-	return nil
+	return &Domain{fd}, nil
 }
 
 // rulesetAttr is struct landlock_ruleset_attr as ABI 6 has it. An older kernel takes it as
