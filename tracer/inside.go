@@ -34,7 +34,7 @@ func (l *loop) enterBackstop(domain *landlock.Ruleset) (tree *landlock.Ruleset, 
 	if l.inside, err = files.Make(); err != nil {
 		return nil, fmt.Errorf("make the backstop's domain: %w", err)
 	}
-	if err := l.goInside(); err != nil {
+	if err := l.goInside(!l.cfg.AllowSetuid); err != nil { // as the tree will
 		return nil, err
 	}
 	if domain.Scope == 0 {
@@ -43,12 +43,13 @@ func (l *loop) enterBackstop(domain *landlock.Ruleset) (tree *landlock.Ruleset, 
 	return &landlock.Ruleset{Scope: domain.Scope}, nil
 }
 
-// goInside puts the calling thread, which must be locked for good, into the domain.
-func (l *loop) goInside() error {
+// goInside puts the calling thread, which must be locked for good, into the domain. Without
+// noNewPrivs that takes CAP_SYS_ADMIN.
+func (l *loop) goInside(noNewPrivs bool) error {
 	if l.inside == nil {
 		return nil
 	}
-	if !l.cfg.AllowSetuid {
+	if noNewPrivs {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return fmt.Errorf("set no_new_privs: %w", err)
 		}

@@ -48,7 +48,7 @@ type loop struct {
 	own         *credentials
 	inside      *landlock.Domain // the backstop's, for what we do for the tree; nil if there is none
 	cover       *rules.Cover     // where an act that it stops may be made again outside
-	core        unix.Rlimit // the limit on core dumps that ptguard was started with
+	core        unix.Rlimit      // the limit on core dumps that ptguard was started with
 	limits      rules.Limits
 	over        *Limit                // the limit that ended the tree
 	noExecTold  bool                  // tellNoExec has

@@ -422,7 +422,7 @@ func (l *loop) openFIFO(s stopped, j *judgement, flags int) {
 			fd, err = unix.Open(pinPath(pin), flags&^(unix.O_CREAT|unix.O_NOFOLLOW)|unix.O_CLOEXEC, 0)
 			return err
 		}
-		err := l.goInside()
+		err := l.goInside(true)
 		if err == nil {
 			if err = open(); outside == "" || !errors.Is(err, unix.EACCES) {
 				err = l.again(err, c, nil, open)

@@ -309,11 +309,16 @@ func (l *loop) apart(s stopped, c *credentials, what string, act func() error, d
 	go func() {
 		askers <- struct{}{}
 		runtime.LockOSThread() // for good: nobody else shall have these rights
-		foreign := false
-		err := l.goInside()
-		if err == nil {
-			foreign, err = l.actAs(s, c, judged, act)
-		}
+		entered := false
+		foreign, err := l.actAs(s, c, judged, func() error {
+			if !entered { // only now: from there the task cannot be looked at
+				entered = true
+				if err := l.goInside(true); err != nil {
+					return err
+				}
+			}
+			return act()
+		})
 		<-askers
 		for i := range judged {
 			judged[i].resolved.Close()
