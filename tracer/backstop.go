@@ -36,7 +36,7 @@ func (e *BackstopError) Error() string {
 }
 
 // domain gives the Landlock rules of the run, nil for none, and notes in l.tier what they
-// protect. An error is a *BackstopError.
+// protect, and in l.inside the file rules ready to be entered. An error is a *BackstopError.
 func (l *loop) domain() (*landlock.Ruleset, error) {
 	abi, err := landlock.ABI()
 	if err != nil {
@@ -63,7 +63,7 @@ func (l *loop) domain() (*landlock.Ruleset, error) {
 	return rules, nil
 }
 
-// addFiles adds the file rules of the backstop. why says why it cannot be had.
+// addFiles adds the file rules of the backstop and makes them. why says why it cannot be had.
 func (l *loop) addFiles(rules *landlock.Ruleset, abi int) (why string) {
 	if l.cfg.Backstop == BackstopOff {
 		return "off"
@@ -109,16 +109,42 @@ func (l *loop) addFiles(rules *landlock.Ruleset, abi int) (why string) {
 			rules.Grants = append(rules.Grants, landlock.Grant{FD: fd, Access: landlock.Contents})
 		}
 	}
-	if err := tryListener(); err != nil {
-		return fmt.Sprintf("it needs a seccomp listener, and there can be none (%v)", err)
-	}
-	if err := rules.Try(!l.cfg.AllowSetuid); err != nil {
-		if errors.Is(err, unix.E2BIG) {
-			return "ptguard runs in as many Landlock domains as the kernel allows"
-		}
+	files := landlock.Ruleset{Files: true, Grants: rules.Grants}
+	inside, err := files.Make()
+	if err != nil {
 		return err.Error()
 	}
+	if why := l.tryBackstop(inside); why != "" {
+		inside.Close()
+		return why
+	}
+	l.inside = inside
 	return ""
+}
+
+// tryBackstop does what this thread and the stage will do, on a thread that ends with it. why says what
+// cannot be done.
+func (l *loop) tryBackstop(inside *landlock.Domain) (why string) {
+	landlock.OnOwnThread(func() {
+		var err error
+		if !l.cfg.AllowSetuid {
+			err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		}
+		if err == nil {
+			err = inside.Enter()
+		}
+		if none := tryListener(); none != nil {
+			why = fmt.Sprintf("it needs a seccomp listener, and there can be none (%v)", none)
+			return
+		}
+		switch {
+		case errors.Is(err, unix.E2BIG):
+			why = "ptguard runs in as many Landlock domains as the kernel allows"
+		case err != nil:
+			why = err.Error()
+		}
+	})
+	return why
 }
 
 // bindAgain has ptguard bind the socket of a bind(2) to a path that is about to run, with the
@@ -175,18 +201,15 @@ func (l *loop) bindFor(s stopped, fd int, name string) error {
 	return err
 }
 
-// tryListener loads a filter with a listener that never hears anything, on a thread that
-// ends at once.
+// tryListener loads a filter with a listener that never hears anything. The thread keeps it,
+// and no_new_privs.
 func tryListener() error {
-	var err error
-	landlock.OnOwnThread(func() {
-		if err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			return
-		}
-		var fd int
-		if fd, err = loadFilter([]unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, true); err == nil {
-			unix.Close(fd)
-		}
-	})
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	fd, err := loadFilter([]unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, true)
+	if err == nil {
+		unix.Close(fd)
+	}
 	return err
 }

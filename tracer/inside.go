@@ -30,10 +30,6 @@ func (l *loop) enterBackstop(domain *landlock.Ruleset) (tree *landlock.Ruleset, 
 		return domain, nil
 	}
 	l.cover = l.cfg.Scopes.Cover(l.cfg.Policy)
-	files := landlock.Ruleset{Files: true, Grants: domain.Grants}
-	if l.inside, err = files.Make(); err != nil {
-		return nil, fmt.Errorf("make the backstop's domain: %w", err)
-	}
 	if err := l.goInside(!l.cfg.AllowSetuid); err != nil { // as the tree will
 		return nil, err
 	}

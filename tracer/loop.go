@@ -37,13 +37,14 @@ type loop struct {
 	scopes      map[scopeKey]*scope
 	// ownerGroups are the process groups that get the signals of a descriptor.
 	ownerGroups map[int]bool
-	actor       *task      // whose call or exec is at hand
-	cleanPath   *string    // see safePath
-	sealsMove   bool       // a sealed object may get another name in this run
-	connecting  int        // connects that we make and that wait for their servers
-	acts        int        // changes to names under way on another thread, all on served file systems
-	failed      error      // why the run ends although nothing ran
-	received    chan error // tells when the listener has come, before the program's exec
+	actor       *task   // whose call or exec is at hand
+	cleanPath   *string // see safePath
+	sealsMove   bool    // a sealed object may get another name in this run
+	connecting  int     // connects that we make and that wait for their servers
+	acts        int     // changes to names under way on another thread, all on served file systems
+	failed      error   // why the run ends although nothing ran
+	stage       *stage
+	begun       bool // begin has run
 	carriers    map[*decode.Row]func(*loop, stopped)
 	own         *credentials
 	inside      *landlock.Domain // the backstop's, for what we do for the tree; nil if there is none
@@ -238,6 +239,9 @@ func (l *loop) born(s stopped) {
 // has run. After an exec by another thread than the leader the event comes under the
 // leader's id, and the old id never ends (techniques K19).
 func (l *loop) execed(s stopped) {
+	if s.tid == l.cmd && !l.started {
+		l.closeMemory()
+	}
 	images, argv := s.images, s.argv
 	if old, err := eventMessage(s.tid); err == nil && old != s.tid {
 		if t := l.tasks[old]; t != nil {

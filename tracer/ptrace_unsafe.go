@@ -223,13 +223,13 @@ func setSigaction(sig int, act *sigaction) error {
 	return nil
 }
 
-// setSigmask sets the calling thread's blocked signals (rt_sigprocmask(2)).
-func setSigmask(mask uint64) error {
-	_, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&mask)), 0, 8, 0, 0)
+// getSigmask gives the calling thread's blocked signals (rt_sigprocmask(2)).
+func getSigmask() (mask uint64, err error) {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, 0, uintptr(unsafe.Pointer(&mask)), 8, 0, 0)
 	if errno != 0 {
-		return errno
+		return 0, errno
 	}
-	return nil
+	return mask, nil
 }
 
 func getSigaction(sig int, act *sigaction) error {

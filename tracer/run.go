@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
-	"ptguard/internal/inherit"
 	"ptguard/internal/landlock"
 	"ptguard/internal/resolve"
 	"ptguard/record"
@@ -117,11 +116,6 @@ func run(cfg *Config) (result Result, err error) {
 	if pid := statusField(os.Getpid(), "TracerPid"); pid != "0" && pid != "" {
 		return result, fmt.Errorf("already guarded or traced by pid %s: a process has one tracer", pid)
 	}
-	inherit.Ignored() // reads our own memory, which is closed to us after the next step
-	// Nobody without privileges may look into us or take our descriptors (techniques K18).
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return result, fmt.Errorf("make ptguard non-dumpable: %w", err)
-	}
 	// A child that we were started with (a shell's, before it executed us) is not of the tree.
 	_, err = unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
 	children := !errors.Is(err, unix.ECHILD)
@@ -164,8 +158,7 @@ func run(cfg *Config) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
-	defer c.pipe.Close()
-	l.cmd = c.pid
+	l.stage, l.cmd = c, c.pid
 	if l.own, err = readCredentials(unix.Gettid()); err != nil {
 		_ = unix.Kill(c.pid, unix.SIGKILL)
 		reap(c.pid)
@@ -185,7 +178,7 @@ func run(cfg *Config) (result Result, err error) {
 }
 
 // see runs the loop to its end and turns a panic into a dead tree and an error.
-func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
+func (l *loop) see(c *stage, signals *os.File) (result Result, err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			l.killTree()
@@ -196,16 +189,6 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 	first := &task{tid: c.pid, slot: -1, scope: l.startIn(l.cfg.Scope), proc: &process{pid: c.pid, core: l.core}}
 	first.enter(&space{})
 	l.tasks[c.pid] = first
-	received := make(chan error, 1)
-	go func() {
-		fd, err := c.receiveListener()
-		if err == nil && fd >= 0 {
-			l.listener.fd = fd
-			go l.listener.serve()
-		}
-		received <- err
-	}()
-	l.received = received
 	go l.forwardSignals(signals)
 	if l.cfg.Timeout > 0 {
 		limit := time.AfterFunc(l.cfg.Timeout, func() {
@@ -236,18 +219,15 @@ func (l *loop) see(c *child, signals *os.File) (result Result, err error) {
 	return result, nil
 }
 
-// begin runs at the first stop of the filter, the program's exec about to be judged: the
-// listener has come, and what protects the run is known.
+// begin runs at the first stop of the filter, the program's exec about to be judged: what
+// protects the run is known.
 func (l *loop) begin() {
-	if l.received == nil {
+	if l.begun {
 		return
 	}
-	err := <-l.received
-	l.received = nil
-	if err != nil {
-		l.failed = err
-		l.killTree()
-		return
+	l.begun = true
+	if l.listener.fd = l.stage.listener(); l.listener.fd >= 0 {
+		go l.listener.serve()
 	}
 	tier := l.tier
 	tier.Name = protection
@@ -270,14 +250,19 @@ func (l *loop) begin() {
 	}
 }
 
-// startError tells why the program never came to run.
-func (l *loop) startError(c *child) error {
-	if l.received != nil { // it ended before the listener came: that error is the one
-		if err := <-l.received; err != nil {
-			return err
-		}
+// closeMemory runs when the program has been executed and has not run yet. The stage, which
+// had to be traced and shared our memory, is gone from it: from now on nobody without
+// privileges may look into us or take our descriptors (techniques K18).
+func (l *loop) closeMemory() {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		panic("make ptguard non-dumpable: " + err.Error())
 	}
-	err := c.stageResult()
+	l.stage.free()
+}
+
+// startError tells why the program never came to run.
+func (l *loop) startError(c *stage) error {
+	err := c.failure()
 	var stage *stageError
 	if errors.As(err, &stage) && stage.Exec {
 		return &ExecError{Path: l.cfg.Path, Errno: stage.Errno}

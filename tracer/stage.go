@@ -3,42 +3,48 @@
 package tracer
 
 import (
-	"encoding/gob"
-	"errors"
 	"fmt"
-	"os"
-	"runtime"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-	"ptguard/internal/landlock"
+	"ptguard/internal/atstart"
 	"ptguard/rules"
 )
 
-// stageName is the hidden argument that makes a ptguard binary the init stage.
-const stageName = "__init"
+// The init stage is the process that becomes the program: a child of the tracer thread that
+// runs on our memory (CLONE_VM, as vfork(2)), with a stack of its own, and executes the
+// program. Starting it by an exec of ptguard itself cost a Go runtime, some 10 ms; a fork
+// proper has the kernel copy our page tables, and us our pages after it.
+//
+// What it does lies in a block of memory that is no Go object: the stack, a list of what to
+// do, every string and array ready for the kernel. It runs stageMain and nothing else: system
+// calls, without a Go runtime that knew of it (stage_unsafe.go). It shares our descriptors
+// too (CLONE_FILES), so the listener's descriptor is ours as soon as the filter is loaded; the
+// kernel gives it a table of its own at the exec, and closes there what is close-on-exec.
+//
+// Until that exec it has the same memory as we, so who may look into it may look into us:
+// we become non-dumpable when the exec has happened, before the new image runs (loop.execed),
+// for with its memory non-dumpable we could not trace it. Nothing of the tree runs before.
 
 // stageSpec is what the supervisor tells its init stage.
 type stageSpec struct {
 	Path       string
 	Argv, Env  []string
 	KeepFDs    []int
-	Dir        string            // to change to, empty: stay
-	NewSession bool              // setsid(2)
-	Limits     map[int]uint64    // setrlimit(2), soft and hard, by resource
-	AllowSetID bool              // leave no_new_privs off
-	Domain     *landlock.Ruleset // to enter; nil for none
+	Dir        string         // to change to, empty: stay
+	NewSession bool           // setsid(2)
+	Limits     map[int]uint64 // setrlimit(2), soft and hard, by resource; none above what was inherited
+	AllowSetID bool           // leave no_new_privs off
+	Domain     int            // descriptor of the Landlock rules to enter, -1 for none
 	Filter     []unix.SockFilter
 	NoCore     bool // set RLIMIT_CORE to 0
-	Listen     bool // load the filter with a listener and send its descriptor
 	// Ignored and Blocked are the signals the program must find ignored and blocked, as
-	// ptguard was started with them: bit N-1 for signal N. Go changes both in between.
+	// ptguard was started with them: bit N-1 for signal N.
 	Ignored, Blocked uint64
 }
 
-// stageError is what the init stage reports when it cannot go on. Exec: the program's own
-// execve failed; everything else is ptguard's failure.
+// stageError is why the init stage could not go on. Exec: the program's own execve failed;
+// everything else is ptguard's failure.
 type stageError struct {
 	Step  string
 	Errno syscall.Errno
@@ -47,126 +53,56 @@ type stageError struct {
 
 func (e *stageError) Error() string { return fmt.Sprintf("%s: %v", e.Step, e.Errno) }
 
-// IsStage tells whether the process was started as the init stage; then main must call
-// Stage and nothing else.
-func IsStage(args []string) bool { return len(args) == 3 && args[1] == stageName }
+// Unwrap gives the errno.
+func (e *stageError) Unwrap() error { return e.Errno }
 
-func init() {
-	if IsStage(os.Args) {
-		// The thread that loads the filter must be the one that is traced and that execs:
-		// the leader, on which init runs.
-		runtime.LockOSThread()
-	}
-}
+// The steps of the stage, in their order, as it notes the one that failed.
+const (
+	failNone = iota
+	failSignals
+	failClose
+	failKeep
+	failCore
+	failSession
+	failDir
+	failPrivileges
+	failLandlock
+	failFilter
+	failMask
+	failLimits
+	failExec
+)
 
-// Stage is the init stage: it prepares the process that becomes the program, in the order
-// of DESIGN 5, each step checked. It does not return.
-func Stage(args []string) {
-	number, err := strconv.Atoi(args[2])
-	if err != nil {
-		os.Exit(125)
+// why words the step that failed; item counts those of a kind.
+func (spec *stageSpec) why(step, item int, errno syscall.Errno) error {
+	e := &stageError{Errno: errno}
+	switch step {
+	case failSignals, failMask:
+		e.Step = "pass on ignored and blocked signals"
+	case failClose:
+		e.Step = "mark inherited descriptors close-on-exec (close_range(2), Linux 5.11)"
+	case failKeep:
+		e.Step = fmt.Sprintf("keep descriptor %d", spec.KeepFDs[item])
+	case failCore:
+		e.Step = "set the limit on core dumps"
+	case failSession:
+		e.Step = "start a session of its own"
+	case failDir:
+		e.Step = "change to " + spec.Dir
+	case failPrivileges:
+		e.Step = "set no_new_privs"
+	case failLandlock:
+		e.Step = "enter the Landlock domain"
+	case failFilter:
+		return &RefusedError{Call: "seccomp", Err: errno}
+	case failLimits:
+		e.Step = "set the limits of a process"
+	case failExec:
+		e.Step, e.Exec = "exec "+spec.Path, true
+	default:
+		return errStageGone
 	}
-	unix.CloseOnExec(number)
-	pipe := os.NewFile(uintptr(number), "supervisor")
-	report := func(e *stageError) {
-		_ = gob.NewEncoder(pipe).Encode(e) // nobody left to tell if this fails
-		os.Exit(125)
-	}
-	var spec stageSpec
-	if err := gob.NewDecoder(pipe).Decode(&spec); err != nil {
-		os.Exit(125) // the supervisor is gone
-	}
-	if e := prepare(&spec); e != nil {
-		report(e)
-	}
-	// Ready: the supervisor seizes this thread and answers one byte.
-	var goOn [1]byte
-	if _, err := pipe.Write(goOn[:]); err != nil {
-		os.Exit(125)
-	}
-	if _, err := pipe.Read(goOn[:]); err != nil {
-		os.Exit(125)
-	}
-	if err := load(number, &spec); err != nil {
-		report(&stageError{Step: "load the seccomp filter", Errno: errnoOf(err)})
-	}
-	if err := inheritSignals(&spec); err != nil {
-		report(&stageError{Step: "pass on ignored and blocked signals", Errno: errnoOf(err)})
-	}
-	if err := setLimits(spec.Limits); err != nil {
-		report(&stageError{Step: "set the limits of a process", Errno: errnoOf(err)})
-	}
-	err = syscall.Exec(spec.Path, spec.Argv, spec.Env)
-	if errors.Is(err, unix.ENOEXEC) { // a script without #!, as execvp(3) and every shell do
-		argv := append([]string{"sh", spec.Path}, spec.Argv[min(1, len(spec.Argv)):]...)
-		err = syscall.Exec("/bin/sh", argv, spec.Env)
-	}
-	report(&stageError{Step: "exec " + spec.Path, Errno: errnoOf(err), Exec: true})
-}
-
-// load loads the filter on this thread. The listener's descriptor is sent from another one,
-// which is not filtered: this thread's own sendmsg(2) would go to the tracer.
-func load(pipe int, spec *stageSpec) error {
-	descriptor, sent := make(chan int), make(chan error, 1)
-	ready := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // a thread that is there before the filter is
-		close(ready)
-		var rights []byte
-		if fd := <-descriptor; fd >= 0 {
-			rights = unix.UnixRights(fd)
-		}
-		sent <- unix.Sendmsg(pipe, []byte{0}, rights, nil, 0)
-		select {}
-	}()
-	<-ready
-	fd, err := loadFilter(spec.Filter, spec.Listen)
-	if errors.Is(err, unix.EBUSY) { // a listener of whoever contains us: seccomp has but one
-		fd, err = loadFilter(spec.Filter, false)
-	}
-	if err != nil {
-		return err
-	}
-	descriptor <- fd
-	return <-sent
-}
-
-// prepare sets up everything that comes before the supervisor seizes us.
-func prepare(spec *stageSpec) *stageError {
-	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return &stageError{Step: "mark inherited descriptors close-on-exec (close_range(2), Linux 5.11)", Errno: errnoOf(err)}
-	}
-	for _, fd := range spec.KeepFDs {
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
-			return &stageError{Step: fmt.Sprintf("keep descriptor %d", fd), Errno: errnoOf(err)}
-		}
-	}
-	if spec.NoCore {
-		if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
-			return &stageError{Step: "set the limit on core dumps", Errno: errnoOf(err)}
-		}
-	}
-	if spec.NewSession {
-		if _, err := unix.Setsid(); err != nil {
-			return &stageError{Step: "start a session of its own", Errno: errnoOf(err)}
-		}
-	}
-	if spec.Dir != "" {
-		if err := unix.Chdir(spec.Dir); err != nil {
-			return &stageError{Step: "change to " + spec.Dir, Errno: errnoOf(err)}
-		}
-	}
-	if !spec.AllowSetID {
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			return &stageError{Step: "set no_new_privs", Errno: errnoOf(err)}
-		}
-	}
-	if spec.Domain != nil {
-		if err := spec.Domain.Restrict(); err != nil {
-			return &stageError{Step: "enter the Landlock domain", Errno: errnoOf(err)}
-		}
-	}
-	return nil
+	return e
 }
 
 // rlimits are the limits that the kernel keeps for each process.
@@ -184,37 +120,25 @@ func rlimits(l rules.Limits) map[int]uint64 {
 	return out
 }
 
-// setLimits sets soft and hard limits, none above what was inherited. It goes by
-// syscall.Setrlimit, which keeps the runtime from undoing it at the exec.
-func setLimits(limits map[int]uint64) error {
+// stageLimits gives what the stage has to set: the limits of the policy, soft and hard, none
+// above the hard limit that the stage has; and the one on open files as ptguard was started
+// with it, for Go has raised the soft one since.
+func stageLimits(limits map[int]uint64, noCore bool) ([]stageLimit, error) {
+	var out []stageLimit
+	if _, ok := limits[unix.RLIMIT_NOFILE]; !ok {
+		soft, hard := atstart.OpenFiles()
+		out = append(out, stageLimit{unix.RLIMIT_NOFILE, soft, hard})
+	}
 	for resource, value := range limits {
-		var now syscall.Rlimit
-		if err := syscall.Getrlimit(resource, &now); err != nil {
-			return err
+		var now unix.Rlimit
+		if err := unix.Getrlimit(resource, &now); err != nil {
+			return nil, fmt.Errorf("read the limits of a process: %w", err)
+		}
+		if noCore && resource == unix.RLIMIT_CORE {
+			now.Max = 0
 		}
 		value = min(value, now.Max)
-		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: value, Max: value}); err != nil {
-			return err
-		}
+		out = append(out, stageLimit{uint64(resource), value, value})
 	}
-	return nil
-}
-
-// inheritSignals puts back what the runtime changed. Handlers need nothing: exec resets them.
-func inheritSignals(spec *stageSpec) error {
-	for sig := 1; sig <= 64; sig++ {
-		if spec.Ignored&(1<<(sig-1)) != 0 {
-			if err := setSigaction(sig, &sigaction{handler: 1}); err != nil { // SIG_IGN
-				return err
-			}
-		}
-	}
-	return setSigmask(spec.Blocked)
-}
-
-func errnoOf(err error) syscall.Errno {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		return errno
-	}
-	return unix.EIO
+	return out, nil
 }

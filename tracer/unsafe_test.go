@@ -15,7 +15,7 @@ import (
 
 // pinnedAddresses are the functions that may make an address of a pointer elsewhere than in
 // the arguments of a system call, because what it names is pinned or a package variable.
-var pinnedAddresses = []string{"pinnedAt", "residentPages", "zeroData", "play"}
+var pinnedAddresses = []string{"pinnedAt", "residentPages", "stageAt", "zeroData", "play"}
 
 // TestAddresses: a pointer becomes an address only in the arguments of a system call itself
 // (unsafe.Pointer, rule 4). A Go stack moves when a call makes it grow, and the kernel would

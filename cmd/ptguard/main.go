@@ -16,7 +16,6 @@ import (
 
 	"github.com/alecthomas/kong"
 	"ptguard/internal/probe"
-	"ptguard/tracer"
 )
 
 type cli struct {
@@ -38,9 +37,6 @@ type cli struct {
 }
 
 func main() {
-	if tracer.IsStage(os.Args) {
-		tracer.Stage(os.Args)
-	}
 	probe.ChildMain(os.Args)
 	os.Exit(run(os.Args[1:]))
 }

@@ -121,6 +121,12 @@ func (d *Domain) Enter() error {
 	return nil
 }
 
+// FD is the descriptor of the rules, close-on-exec, for landlock_restrict_self(2).
+func (d *Domain) FD() int { return int(d.ruleset) }
+
+// Close gives the descriptor back; whoever has entered stays inside.
+func (d *Domain) Close() { _, _, _ = unix.RawSyscall(unix.SYS_CLOSE, d.ruleset, 0, 0) }
+
 func (r *Ruleset) make(abi int) (*Domain, error) {
 	switch {
 	case r.Scope != 0 && abi < scopedABI:
@@ -200,21 +206,6 @@ func (g *Grant) add(ruleset uintptr, handled Access) error {
 		return fmt.Errorf("landlock_add_rule %s: %w", g.Path, errno)
 	}
 	return nil
-}
-
-// Try tells, as the error of Restrict, whether the rules could be applied: on a thread that
-// ends with that. noNewPrivs sets no_new_privs there first.
-func (r *Ruleset) Try(noNewPrivs bool) error {
-	var err error
-	OnOwnThread(func() {
-		if noNewPrivs {
-			if err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-				return
-			}
-		}
-		err = r.Restrict()
-	})
-	return err
 }
 
 // OnOwnThread runs f on an OS thread that ends with f, and with it whatever f has restricted

@@ -3,6 +3,7 @@
 package landlock
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -191,18 +192,31 @@ func TestFilesNotSupported(t *testing.T) {
 	}
 }
 
-// TestTry: the rules are tried, and nobody is restricted by that; a bad one is told.
-func TestTry(t *testing.T) {
+// TestEnter: rules are made once and entered by a thread of its own; nobody else is restricted
+// by that, and a bad one is told.
+func TestEnter(t *testing.T) {
 	dir := t.TempDir()
 	r := &Ruleset{Files: true, Scope: Signal}
-	if err := r.Try(true); err != nil {
+	d, err := r.Make()
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer d.Close()
+	var entered, inside error
+	OnOwnThread(func() {
+		if entered = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); entered == nil {
+			entered = d.Enter()
+		}
+		inside = os.WriteFile(dir+"/x", nil, 0o600)
+	})
+	if entered != nil || !errors.Is(inside, unix.EACCES) {
+		t.Fatalf("entered: %v; write inside: %v, want EACCES", entered, inside)
 	}
 	if err := os.WriteFile(dir+"/x", nil, 0o600); err != nil {
 		t.Errorf("the process is restricted: %v", err)
 	}
 	r.Scope = 1 << 40
-	if err := r.Try(true); err == nil {
+	if _, err := r.Make(); err == nil {
 		t.Error("an unknown scope passes")
 	}
 }
