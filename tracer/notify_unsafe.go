@@ -85,11 +85,23 @@ func (n *listener) serve() {
 		switch errno := n.ioctl(notifyRecv, unsafe.Pointer(&q)); errno {
 		case 0:
 			n.answer(&q)
-		case unix.EINTR, unix.ENOENT: // the task was killed meanwhile
+		case unix.EINTR:
+		case unix.ENOENT: // the task was killed meanwhile, or there is no task any more
+			if n.deserted() {
+				return
+			}
 		default:
 			return
 		}
 	}
+}
+
+// deserted tells whether the last filtered task is gone: the kernel says ENOENT at once to
+// whoever listens then, and would for ever.
+func (n *listener) deserted() bool {
+	fds := []unix.PollFd{{Fd: int32(n.fd)}}
+	_, err := unix.Poll(fds, 0)
+	return err == nil && fds[0].Revents&unix.POLLHUP != 0
 }
 
 func (n *listener) answer(q *notification) {

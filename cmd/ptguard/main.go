@@ -43,20 +43,15 @@ func main() {
 
 // run parses the command line, runs the command and gives the exit status.
 func run(args []string) int {
+	if c, ok := quickRun(args); ok {
+		return ended(c.Run())
+	}
 	var c cli
 	exit := -1
 	if len(args) > 0 && alias[args[0]] != "" {
 		args = append([]string{alias[args[0]]}, args[1:]...)
 	}
-	parser, err := kong.New(&c,
-		kong.Name("ptguard"),
-		kong.Description("An audit hook for any program: run it guarded, see and refuse what its whole process tree touches."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: false, WrapUpperBound: 100}),
-		kong.ExplicitGroups(runGroups),
-		kong.Help(help),
-		kong.Exit(func(code int) { exit = code; panic(exitNow{}) }),
-	)
+	parser, err := newParser(&c, &exit)
 	if err != nil {
 		return fail(err)
 	}
@@ -67,7 +62,24 @@ func run(args []string) int {
 	case err != nil:
 		return fail(usageError(err, args))
 	}
-	if err := ctx.Run(); err != nil {
+	return ended(ctx.Run())
+}
+
+func newParser(c *cli, exit *int) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("ptguard"),
+		kong.Description("An audit hook for any program: run it guarded, see and refuse what its whole process tree touches."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: false, WrapUpperBound: 100}),
+		kong.ExplicitGroups(runGroups),
+		kong.Help(help),
+		kong.Exit(func(code int) { *exit = code; panic(exitNow{}) }),
+	)
+}
+
+// ended gives the exit status of a command that has run.
+func ended(err error) int {
+	if err != nil {
 		return fail(err)
 	}
 	return 0
