@@ -231,6 +231,8 @@ func (st *stage) free() {
 	}
 }
 
+var _ = stageMain // cloneStage calls it
+
 // stageMain is all that the stage does. It is not Go to the runtime: no goroutine runs it, no
 // stack may grow, nothing may be allocated, no pointer be stored, no signal be heard. So it
 // calls nothing but system calls, and every function here is nosplit.
