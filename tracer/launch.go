@@ -20,11 +20,7 @@ import (
 //
 // Precondition: tracer thread.
 func launch(cfg *Config, needs decode.Policy, domain *landlock.Ruleset) (*stage, error) {
-	program, err := compileFilter(native, needs, true)
-	if err != nil {
-		return nil, err
-	}
-	filter, err := assemble(program)
+	filter, err := runFilter(needs)
 	if err != nil {
 		return nil, err
 	}

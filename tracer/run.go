@@ -142,10 +142,7 @@ func run(cfg *Config) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
-	l.policy = filterNeeds(needs, l.tier.Scoped)
-	l.policy.Guard = !canSeal()
-	l.policy.Scopes = cfg.Scopes != nil
-	l.policy.Cores = l.policy.Rules && coresAreFiles()
+	l.policy = l.filterPolicy(needs)
 	l.ipc = map[ipcObject]madeIPC{}
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
 		return result, fmt.Errorf("read the limit on core dumps: %w", err)
@@ -300,6 +297,34 @@ func (l *loop) remaining() string {
 		text += " (+" + strconv.Itoa(n-1) + ")"
 	}
 	return text
+}
+
+// filterPolicy is what the run's filter is compiled from; domain has been called.
+func (l *loop) filterPolicy(needs rules.Needs) decode.Policy {
+	p := filterNeeds(needs, l.tier.Scoped)
+	p.Guard = !canSeal()
+	p.Scopes = l.cfg.Scopes != nil
+	p.Cores = p.Rules && coresAreFiles()
+	return p
+}
+
+// Filter gives the seccomp program that a run of cfg would load, for those who measure what
+// it costs by itself. Nothing is run.
+func Filter(cfg *Config) ([]unix.SockFilter, error) {
+	l := &loop{cfg: cfg}
+	if _, err := l.domain(); err != nil {
+		return nil, err
+	}
+	return runFilter(l.filterPolicy(cfg.Scopes.Needs(cfg.Policy.Needs())))
+}
+
+// runFilter compiles the filter of a run.
+func runFilter(p decode.Policy) ([]unix.SockFilter, error) {
+	program, err := compileFilter(native, p, true)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(program)
 }
 
 // filterNeeds says what the filter must send to us. Reading may run untraced only if no

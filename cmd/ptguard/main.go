@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"ptguard/bench"
 	"ptguard/internal/probe"
 )
 
@@ -33,11 +34,16 @@ type cli struct {
 	Events  eventsCmd  `cmd:"" help:"List every system call: its audit event, what it needs, how it is judged."`
 	Report  reportCmd  `cmd:"" help:"Make one HTML page of a trace, to look at."`
 	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of policy files, seal files or records."`
+	Bench   benchCmd   `cmd:"" help:"Measure what guarding costs here, against bare runs and peers."`
+	Filter  filterCmd  `cmd:"" hidden:"" help:"Write the seccomp program of a run, for ptguard bench."`
 	Version versionCmd `cmd:"" help:"Show the version."`
 }
 
 func main() {
 	probe.ChildMain(os.Args)
+	if code, ours := bench.ProgramMain(os.Args); ours {
+		os.Exit(code)
+	}
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"slices"
+	"strings"
+)
+
+// fits tells whether a plan measures a load in a variant: everything where it is cheap, and
+// of what takes long the variants that say something of it.
+func fits(l *load, v *variant, full bool) bool {
+	if !full {
+		return true
+	}
+	name := v.name
+	switch {
+	case slices.Contains([]string{bareName, floorName, defaultName, straceName}, name):
+		return true
+	case l.kind == KindMicro && strings.HasSuffix(l.name, "-"+shapeThreads), l.kind == KindMicro && strings.HasSuffix(l.name, "-"+shapeProcesses):
+		return name == filterName || name == "strict"
+	case strings.Contains(name, "@"):
+		return l.kind == KindWhole || l.name == "open-read"
+	case l.kind == KindWhole && isTool(name):
+		return toolOf[l.name] == name
+	case l.kind == KindWhole && isTier(name):
+		return l.name == "tar" || l.name == "sh"
+	case l.kind == KindMicro && isTool(name):
+		return l.name == "open-read"
+	}
+	return true
+}
+
+// toolOf is the preset that is made for a load's tool.
+var toolOf = map[string]string{"go-build": "go", "npm": "npm", "python": "pip", "make": "ci", "git": "cargo"}
+
+func isTool(name string) bool {
+	return slices.Contains([]string{"go", "npm", "pip", "cargo", "ci"}, name)
+}
+
+func isTier(name string) bool {
+	return slices.ContainsFunc(tiers(), func(v *variant) bool { return v.name == name })
+}
