@@ -28,7 +28,11 @@ func (l *loop) examineAddr(s stopped, j *judgement) (syscall.Errno, error) {
 			return 0, err
 		}
 		if l.replaced(o) {
-			if own := ownIP(s.tid, int(o.Dirfd)); own.Is4() && !own.IsUnspecified() {
+			own, err := l.ownIP(s, int(o.Dirfd))
+			if err != nil {
+				return 0, err
+			}
+			if own.Is4() && !own.IsUnspecified() {
 				a.IP = own
 			}
 		}
@@ -103,24 +107,28 @@ func (l *loop) inetRaw(s stopped, j *judgement) string {
 	return a.Raw
 }
 
-// ownIP is the address that a socket of the tracee is bound to, if that can be seen.
-func ownIP(tid, fd int) netip.Addr {
-	n, err := copyFD(tid, fd)
-	if err != nil {
-		return netip.Addr{}
+// ownIP is the address that a socket of the tracee is bound to, if that can be seen. The error
+// is errTaken.
+func (l *loop) ownIP(s stopped, fd int) (netip.Addr, error) {
+	n, later, err := l.copyFor(s, fd)
+	switch {
+	case later:
+		return netip.Addr{}, errTaken
+	case err != nil:
+		return netip.Addr{}, nil
 	}
 	defer unix.Close(n)
 	name, err := unix.Getsockname(n)
 	if err != nil {
-		return netip.Addr{}
+		return netip.Addr{}, nil
 	}
 	switch a := name.(type) {
 	case *unix.SockaddrInet4:
-		return netip.AddrFrom4(a.Addr)
+		return netip.AddrFrom4(a.Addr), nil
 	case *unix.SockaddrInet6:
-		return netip.AddrFrom16(a.Addr).Unmap()
+		return netip.AddrFrom16(a.Addr).Unmap(), nil
 	}
-	return netip.Addr{}
+	return netip.Addr{}, nil
 }
 
 // socketProto tells what kind of socket a descriptor of the tracee is. The kernel names it
@@ -165,7 +173,13 @@ func (l *loop) examineListen(s stopped, j *judgement) error {
 	if err != nil {
 		return err
 	}
-	if proto != rules.ProtoTCP || l.isBound(s, fd) {
+	bound := proto != rules.ProtoTCP
+	if !bound {
+		if bound, err = l.isBound(s, fd); err != nil {
+			return err
+		}
+	}
+	if bound {
 		l.judged = l.judged[:len(l.judged)-1]
 		return nil
 	}
@@ -173,15 +187,18 @@ func (l *loop) examineListen(s stopped, j *judgement) error {
 	return nil
 }
 
-// isBound tells whether a TCP socket of the tracee has an address. Where its descriptor
-// cannot be copied (pidfd_getfd(2) withheld), what was seen of its bind counts.
-func (l *loop) isBound(s stopped, fd int) bool {
-	n, err := copyFD(s.tid, fd)
-	if err != nil {
-		return l.facts.bound[socketInode(s.tid, fd)]
+// isBound tells whether a TCP socket of the tracee has an address. Where there is no copy of
+// its descriptor what was seen of its bind counts. The error is errTaken.
+func (l *loop) isBound(s stopped, fd int) (bool, error) {
+	n, later, err := l.copyFor(s, fd)
+	switch {
+	case later:
+		return false, errTaken
+	case err != nil:
+		return l.facts.bound[socketInode(s.tid, fd)], nil
 	}
 	defer unix.Close(n)
-	return hasAddress(n)
+	return hasAddress(n), nil
 }
 
 // copyFD duplicates a descriptor of a stopped task (pidfd_getfd(2), Linux 5.6; of a single

@@ -5,6 +5,7 @@ package tracer
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -147,20 +148,17 @@ func (l *loop) tryBackstop(inside *landlock.Domain) (why string) {
 	return why
 }
 
-// bindAgain has ptguard bind the socket of a bind(2) to a path that is about to run, with the
+// bindAgain has ptguard bind a copy of the socket of a bind(2) to a path that is about to run, with the
 // task's rights, if it fails with EACCES. No name of the tree changes meanwhile.
-func (l *loop) bindAgain(s stopped, j *judgement, raw string) {
-	fd, canonical := int(j.object.Dirfd), j.request.File.Path
+func (l *loop) bindAgain(s stopped, j *judgement, socket *os.File, raw string) {
 	name, _, _ := strings.Cut(raw[2:], "\x00")
-	if l.tier.Backstop == 0 {
-		return
-	}
 	if !strings.HasPrefix(name, "/") {
-		name = canonical // where the task is, we are not
+		name = j.request.File.Path // where the task is, we are not
 	}
 	done := s.task.leaving.done
 	outside := l.uncovered(j)
 	s.task.leaving.done = func(s stopped, r *registers) {
+		defer socket.Close()
 		if result(r) == -int64(unix.EACCES) {
 			if outside != "" {
 				told := l.heldRecord(s, "bind", outside)
@@ -171,7 +169,7 @@ func (l *loop) bindAgain(s stopped, j *judgement, raw string) {
 				return
 			}
 			res := int64(0)
-			if err := l.bindFor(s, fd, name); err != nil {
+			if err := l.bindFor(s, int(socket.Fd()), name); err != nil {
 				res = -int64(errnoOf(err))
 			}
 			setResultRegister(r, res)
@@ -180,16 +178,11 @@ func (l *loop) bindAgain(s stopped, j *judgement, raw string) {
 	}
 }
 
-func (l *loop) bindFor(s stopped, fd int, name string) error {
+func (l *loop) bindFor(s stopped, socket int, name string) error {
 	c, err := l.credentialsOf(s)
 	if err != nil || c.fenced { // its own sandbox must keep its force
 		return unix.EACCES
 	}
-	socket, err := copyFD(s.tid, fd)
-	if err != nil {
-		return unix.EACCES
-	}
-	defer unix.Close(socket)
 	mask := umask(s)
 	foreign, err := l.actAs(s, c, nil, func() error {
 		defer unix.Umask(unix.Umask(int(mask)))

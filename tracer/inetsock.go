@@ -17,8 +17,7 @@ import (
 // A call on a socket names it by a number, and a sibling can put another socket behind that
 // between our look and the kernel's. Where it matters which one it is, because a rule is about
 // one protocol alone or an unbound socket would listen everywhere, we make the call on a copy
-// of the descriptor that was looked at. Without pidfd_getfd(2) there is no copy; then what was
-// seen has to do, but for listen(2), whose effect can be looked at afterwards.
+// of the descriptor that was looked at (copyFor).
 
 // protocolMatters tells whether the answer to an internet address depends on the socket.
 func (l *loop) protocolMatters(s stopped, j *judgement) bool {
@@ -63,13 +62,18 @@ func (l *loop) refusedElsewhere(s stopped, j *judgement, flags uint64) bool {
 // onCopy makes a connect(2) or bind(2) on a copy of the socket, if that is still of the
 // protocol that was decided on. False: there is no copy, nothing has happened.
 func (l *loop) onCopy(s stopped, j *judgement) bool {
-	fd, err := copyFD(s.tid, int(j.object.Dirfd))
-	if errors.Is(err, unix.EBADF) {
+	fd, later, err := l.copyFor(s, int(j.object.Dirfd))
+	switch {
+	case later:
+		return true
+	case errors.Is(err, unix.EBADF):
 		s.refuse(unix.EBADF)
 		return true
-	}
-	if err != nil {
-		return false
+	case err != nil && (l.listener.fd < 0 || l.ownTable(s)):
+		return false // races are accepted, or nobody else is there who could exchange it
+	case err != nil:
+		l.refuseWindow(s, err.Error())
+		return true
 	}
 	if protocolOf(fd) != j.request.Addr.Proto {
 		unix.Close(fd)
@@ -118,7 +122,10 @@ func protocolOf(fd int) rules.Proto {
 // carryListen makes an allowed listen(2) on a copy of an internet socket. On others we must
 // not, as the kernel would show our credentials to those who connect.
 func (l *loop) carryListen(s stopped) {
-	fd, err := copyFD(s.tid, int(int32(l.call.Args[0])))
+	fd, later, err := l.copyFor(s, int(int32(l.call.Args[0])))
+	if later {
+		return
+	}
 	if errors.Is(err, unix.EBADF) {
 		s.refuse(unix.EBADF)
 		return

@@ -5,6 +5,7 @@ package tracer
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -14,8 +15,8 @@ import (
 
 // A listing must agree with what looking says: names that may not be looked at are taken out of what
 // getdents(2) returns. We read a copy of the task's descriptor, which shares its position, so
-// nothing hidden is ever in the task's memory, where a sibling would see it. Without
-// pidfd_getfd(2) the names are taken out at the exit stop.
+// nothing hidden is ever in the task's memory, where a sibling would see it. Where races are
+// accepted (--allow-races) the names are taken out at the exit stop.
 
 // listing is a getdents call on its way.
 type listing struct {
@@ -64,16 +65,24 @@ func (l *loop) listCopy(s stopped, fd int) {
 // list makes the call on a copy, or lets it run to its exit stop.
 func (l *loop) list(s stopped) {
 	dir := &l.judged[0].request.File
-	fd, err := copyFD(s.tid, int(int32(l.call.Args[0])))
-	if err == nil && !plain && dir.Path != "" && !dir.Nameless {
-		l.listCopy(s, fd)
-		return
-	}
-	if err == nil {
-		unix.Close(fd)
-	}
 	if dir.Path == "" || dir.Nameless {
 		s.resume(0)
+		return
+	}
+	fd, later, err := l.copyFor(s, int(int32(l.call.Args[0])))
+	switch {
+	case later:
+		return
+	case errors.Is(err, unix.EBADF):
+		s.refuse(unix.EBADF)
+		return
+	case err == nil && !plain:
+		l.listCopy(s, fd)
+		return
+	case err == nil:
+		unix.Close(fd)
+	case l.listener.fd >= 0:
+		l.refuseWindow(s, err.Error())
 		return
 	}
 	s.listing = &listing{

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"encoding/binary"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -73,6 +74,17 @@ func (l *loop) carryAddress(s stopped) {
 		l.refuseWindow(s, "the socket's canonical path is longer than an address can be")
 		return
 	}
+	binds := path && j.object.Access == decode.Bind
+	var socket *os.File
+	if binds && l.inside != nil {
+		fd, later, err := l.copyFor(s, int(j.object.Dirfd))
+		if later {
+			return
+		}
+		if err == nil {
+			socket = os.NewFile(uintptr(fd), "socket") // closed when nothing holds it any more
+		}
+	}
 	at := 1
 	if l.call.Row.Name == "sendto" {
 		at = 4
@@ -90,9 +102,11 @@ func (l *loop) carryAddress(s stopped) {
 	case s.leaving == nil:
 	case sends:
 		l.startSending(s, l.call.Args[3])
-	case along, path && j.object.Access == decode.Bind:
+	case along, binds:
 		l.startWalk(s)
-		l.bindAgain(s, j, raw)
+		if socket != nil {
+			l.bindAgain(s, j, socket, raw)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (l *loop) undecodable(s stopped, row *decode.Row, err error) {
 
 // unresolvable refuses a call whose objects could not be found out.
 func (l *loop) unresolvable(s stopped, err error) {
-	if l.findFirst(s, l.seccompStop) {
+	if errors.Is(err, errTaken) || l.findFirst(s, l.seccompStop) {
 		return
 	}
 	if !alive(s.tid) {

@@ -37,6 +37,7 @@ type setup struct {
 	ran   bool // they have been started
 	wary  bool // filters of the task may answer calls in the kernel's place, or rseq(2) take it out of the window
 	why   string
+	send  *sending // it is no set-up, but a descriptor on its way to us
 }
 
 type setupStep uint8
@@ -112,8 +113,13 @@ func (l *loop) inject(s stopped, c call, pendingCall bool) {
 	} else {
 		setAgain(&r, &c)
 	}
-	if c.nr == magicNumber {
+	switch {
+	case c.nr == magicNumber && u.send == nil:
 		l.listener.give(s.tid, gift{fd: s.space.win.fd, flags: unix.O_CLOEXEC})
+	case c.nr == magicNumber:
+		if fd, err := unix.FcntlInt(uintptr(u.send.theirs), unix.F_DUPFD_CLOEXEC, 3); err == nil { // else there is no gift, and ENOSYS
+			l.listener.give(s.tid, gift{fd: fd, flags: unix.O_CLOEXEC, own: true})
+		}
 	}
 	if err := setRegisters(s.tid, &r); err != nil {
 		s.lost(err, "set registers of")
@@ -167,6 +173,10 @@ func (l *loop) stepDone(s stopped, res int64) {
 	u, sp := s.setup, s.space
 	if res <= -512 && res >= -516 { // ERESTART*: SIGSTOP, which cannot be blocked, broke it
 		l.inject(s, u.last, false)
+		return
+	}
+	if u.send != nil {
+		l.sendStep(s, res)
 		return
 	}
 	if noExec := res == -int64(unix.EACCES) || res == -int64(unix.EPERM); noExec && u.step == stepMap && !sp.noExec {

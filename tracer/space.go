@@ -42,6 +42,10 @@ func (t *task) enter(sp *space) {
 func (l *loop) leave(t *task) {
 	defer l.endWalk(t)
 	l.withdraw(t)
+	t.dropArrived()
+	if t.setup != nil && t.setup.send != nil {
+		t.setup.send.close()
+	}
 	sp := t.space
 	if sp == nil {
 		return

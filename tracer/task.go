@@ -60,6 +60,8 @@ type task struct {
 	unasked     string  // why the call at hand is refused although it is one to ask about
 	// books is what is to be booked when the call at hand has succeeded, see allowed.
 	books func()
+	// arrived is the copy of a descriptor that the call at hand is about.
+	arrived *arrived
 	// listing is the getdents call whose exit stop is awaited.
 	listing *listing
 }
@@ -160,6 +162,7 @@ func (s stopped) request(request int, data uintptr) {
 	if len(finding) > 0 {
 		forgetFindings(s.tid)
 	}
+	s.task.dropArrived()
 	if s.setup == nil {
 		s.task.noted = false
 	}

@@ -111,6 +111,11 @@ func (l *loop) ownDirectory(s stopped) bool {
 	return true
 }
 
+// ownTable tells whether no other task shares the descriptors of s.
+func (l *loop) ownTable(s stopped) bool {
+	return !s.proc.sharesFiles && !s.space.crowded && s.space.tasks == 1 && l.ownDirectory(s)
+}
+
 // endWalk lets the changes happen that waited.
 func (l *loop) endWalk(t *task) {
 	if !t.walking {

@@ -30,7 +30,6 @@ type attack struct {
 	flags          []string
 	root, nobody   bool // who can try it; both unless a tag says one
 	race           bool
-	getfd          bool // without pidfd_getfd(2) it is a limit (SECURITY.md)
 	hard           bool // the racer is not asked for wins against the plain build
 }
 
@@ -66,8 +65,6 @@ func readAttacks(t *testing.T) (all []attack, without map[string]string) {
 					case "[any]":
 					case "[race]":
 						a.race = true
-					case "[getfd]":
-						a.getfd = true
 					case "[hard]":
 						a.hard = true
 					default:
@@ -133,7 +130,7 @@ func TestAttacks(t *testing.T) {
 	all, _ := readAttacks(t)
 	results := newResults(t)
 	for _, a := range all {
-		if root() && !a.root || !root() && !a.nobody || onlyRacers() && !a.race || contained() && a.getfd {
+		if root() && !a.root || !root() && !a.nobody || onlyRacers() && !a.race {
 			continue
 		}
 		t.Run(a.id+"/"+strings.TrimSuffix(a.file, ".c"), func(t *testing.T) {

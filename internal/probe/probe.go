@@ -68,7 +68,7 @@ func All() []Probe {
 		{"landlock-signal", "keeps signals inside the tree, below ptrace", "6.12", false, landlockSignal},
 		{"landlock-files", "keeps writes where the policy can allow them, below ptguard", "5.19", false, landlockFiles},
 		{"mseal", "pins the arguments that were judged in their place; without it the filter guards that", "6.10", false, mseal},
-		{"pidfd_getfd", "tells TCP from UDP; without it only rules that name neither allow", "5.6", false, pidfdGetfd},
+		{"pidfd_getfd", "copies a program's descriptor; without it the program sends the copy, which takes longer", "5.6", false, pidfdGetfd},
 		{"cap-sys-ptrace", "follows a tree that changes its user", "", false, capSysPtrace},
 	}
 }
