@@ -16,7 +16,8 @@ func TestContainedDescriptors(t *testing.T) {
 	inContainer := []string{ktest.Tracee(t, "contained")}
 	hide := func(b *ktest.Box) []string { return []string{"--hide", b.Path("work/hidden")} }
 	for name, c := range map[string]ktest.Case{
-		"connect and listen": {Wrap: inContainer, Argv: []string{"python3", "-c", `
+		"connect and listen": {
+			Wrap: inContainer, Argv: []string{"python3", "-c", `
 import errno, os, signal, socket, threading
 ticks = 0
 def tick(*_):
@@ -44,8 +45,10 @@ except OSError as e: print(e.errno == errno.EBADF)
 try: socket.socket(fileno=os.dup(server.fileno())).connect(addr)
 except OSError as e: print(e.errno == errno.EISCONN)
 print(numbers == sorted(os.listdir("/proc/self/fd")))`},
-			Stdout: "True\nTrue\n120 True True\nTrue\nTrue\nTrue\n"},
-		"listings": {Wrap: inContainer, FlagsOf: hide, Argv: []string{"python3", "-c", `
+			Stdout: "True\nTrue\n120 True True\nTrue\nTrue\nTrue\n",
+		},
+		"listings": {
+			Wrap: inContainer, FlagsOf: hide, Argv: []string{"python3", "-c", `
 import ctypes, os, threading
 libc = ctypes.CDLL(None, use_errno=True)
 for i in range(40): open("f%02d" % i, "w").close()
@@ -69,7 +72,8 @@ threads = [threading.Thread(target=walk) for _ in range(4)]
 for t in threads: t.start()
 for t in threads: t.join()
 print(found == [40] * 60, ctypes.get_errno(), libc.syscall(217 if os.uname().machine == "x86_64" else 61, 999, None, 0))`},
-			Stdout: "True True\nTrue 0 -1\n"},
+			Stdout: "True True\nTrue 0 -1\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
