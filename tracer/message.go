@@ -28,12 +28,13 @@ func (l *loop) address(s stopped, j *judgement) (raw string, ok bool) {
 	case a.Family != unix.AF_UNIX || a.Path == "":
 		return a.Raw, true
 	}
-	if j.object.Access == decode.Bind && (a.Path[0] == '/' || l.ownDirectory(s)) {
+	if j.object.Access == decode.Bind && (a.Path[0] == '/' || l.ownDirectory(s)) && !j.resolved.Jumped {
 		// What getsockname(2) will tell. Nobody can change where it leads during the walk,
-		// see startWalk; where a relative name starts a sibling could, by a chdir.
+		// see startWalk; where a relative name starts a sibling could, by a chdir, and where a
+		// magic link leads, by a dup2 as well.
 		return a.Raw, true
 	}
-	if len(path) >= maxSunPath {
+	if path == "" || len(path) >= maxSunPath { // no path at all would be an abstract name
 		return "", false
 	}
 	return a.Raw[:2] + path + "\x00", true

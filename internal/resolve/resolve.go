@@ -97,6 +97,9 @@ type Object struct {
 	MagicPID  int
 	MagicFD   int
 	HeldFlags int
+	// Jumped: some magic link was followed, in the middle or at the end. What the same words
+	// lead to changes with a chdir or dup2 of a sibling, not only with the names on the way.
+	Jumped bool
 	// ProcPID is the N of a canonical path /proc/N/… (any proc file system), 0 otherwise.
 	ProcPID int
 	// Nameless: no name in the file system; NamelessKind is then "pipe", "socket",

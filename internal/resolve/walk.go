@@ -422,6 +422,7 @@ func (w *walk) jump(hop, name, after string, last bool) (done bool, err error) {
 		return true, w.fail(errno)
 	}
 	w.o.Hops = append(w.o.Hops, hop)
+	w.o.Jumped = true
 	w.unsure = true
 	if last {
 		return true, w.reached(fd)
