@@ -131,8 +131,10 @@ func (l *loop) tryBackstop(inside *landlock.Domain) (why string) {
 		if !l.cfg.AllowSetuid {
 			err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		}
-		if err == nil {
-			err = inside.Enter()
+		for range 2 { // ours, and within it the tree's
+			if err == nil {
+				err = inside.Enter()
+			}
 		}
 		if none := tryListener(); none != nil {
 			why = fmt.Sprintf("it needs a seccomp listener, and there can be none (%v)", none)
