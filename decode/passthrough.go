@@ -41,7 +41,7 @@ var Passthrough = []struct{ Why, Names string }{
 	{"only look, at what has been opened or at the whole machine", `
 		fchdir   statmount listmount listns`},
 	{"only read the scheduling of others", `
-		getpriority ioprio_get sched_yield sched_getaffinity sched_getattr sched_getparam sched_getscheduler
+		getpriority ioprio_get sched_yield sched_getattr sched_getparam sched_getscheduler
 		sched_get_priority_max sched_get_priority_min sched_rr_get_interval`},
 	{"numbers without an implementation: the kernel answers ENOSYS", `
 		_sysctl afs_syscall arch_specific_syscall create_module epoll_ctl_old epoll_wait_old get_kernel_syms getpmsg putpmsg

@@ -126,6 +126,7 @@ const (
 	NeedNoNetlink
 	NeedCopies // only if a seal forbids to copy
 	NeedScopes // only with scopes
+	NeedNear   // only where ptguard keeps a serial tree on its own CPU
 )
 
 // Answer is a constant refusal: the row is judged without the policy.
@@ -187,6 +188,7 @@ const (
 	Forks              // makes a process: refused beyond the limit
 	Owns               // the caller becomes the owner of a descriptor's signals: noted
 	Dumpable           // PR_SET_DUMPABLE 0, PR_GET_DUMPABLE: answered without taking effect
+	Affinity           // a CPU affinity is read or set: not while it is ptguard's
 )
 
 // Policy tells which needs of rows a policy has.
@@ -202,8 +204,8 @@ type Policy struct {
 	Cores   bool // there are rules, and core dumps go to files
 	// Hardened: the hardened profile is on. Forks: processes are counted.
 	Hardened, Forks bool
-	// Scopes: there are scopes.
-	Scopes bool
+	// Scopes: there are scopes. Near: there is more than one CPU.
+	Scopes, Near bool
 	// The address families that the policy leaves out.
 	NoUnix, NoInet, NoInet6, NoNetlink bool
 	Seals                              bool // there are seals, in whatever mode
@@ -237,6 +239,8 @@ func (r *Row) Conditions(p Policy) (tests []Test, traced bool) {
 		return r.When, p.Copies
 	case NeedScopes:
 		return r.When, p.Scopes
+	case NeedNear:
+		return r.When, p.Near
 	case NeedRules:
 		return r.When, p.Rules
 	case NeedGuard:

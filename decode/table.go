@@ -195,6 +195,9 @@ var Rows = []Row{
 	{Name: "prlimit64", Event: "resource.prlimit", Need: NeedCores, Args: args(pid, word, word, word), When: []Test{equal(1, unix.RLIMIT_CORE)}},
 	{Name: "prlimit64", Event: "resource.prlimit", Args: args(pid, word, word, word), When: others()},
 	{Name: "sched_setaffinity", Args: args(pid, word, word), When: others()},
+	// While a task is resumed, its mask may be ptguard's.
+	{Name: "sched_setaffinity", Special: Affinity, Need: NeedNear},
+	{Name: "sched_getaffinity", Special: Affinity, Need: NeedNear},
 	{Name: "sched_setattr", Args: args(pid, word, word), When: others()},
 	{Name: "sched_setparam", Args: args(pid, word), When: others()},
 	{Name: "sched_setscheduler", Args: args(pid, word, word), When: others()},

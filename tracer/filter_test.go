@@ -55,7 +55,7 @@ func machine(t *testing.T, a *decode.Arch, p decode.Policy) func(data) uint32 {
 	}
 }
 
-var policies = []decode.Policy{{}, {Reads: true}, {ExecMap: true}, {Blind: true}, {Reads: true, ExecMap: true, Blind: true}, {Guard: true}, {Looks: true, Lists: true, Rules: true}, {Reads: true, ExecMap: true, Guard: true, Rules: true}, {Hardened: true, Forks: true, Rules: true, Scopes: true}, {NoUnix: true, NoInet: true, NoInet6: true, NoNetlink: true}}
+var policies = []decode.Policy{{}, {Reads: true}, {ExecMap: true}, {Blind: true}, {Reads: true, ExecMap: true, Blind: true}, {Guard: true}, {Looks: true, Lists: true, Rules: true}, {Reads: true, ExecMap: true, Guard: true, Rules: true}, {Hardened: true, Forks: true, Rules: true, Scopes: true, Near: true}, {NoUnix: true, NoInet: true, NoInet6: true, NoNetlink: true}}
 
 func TestFilterAnswersEveryNumber(t *testing.T) {
 	for _, a := range []*decode.Arch{decode.AMD64, decode.ARM64} {

@@ -63,6 +63,7 @@ func (l *loop) seccompStop(s stopped) {
 		l.refuseConst(s, native.SyscallName(nr), "", unknownCall)
 		return
 	}
+	s.task.wide = slices.Contains(l.affinity, nr)
 	row := l.rowFor(nr, &info.Args)
 	switch {
 	case row == nil && len(l.classes[nr].Rows) == 0 && !l.classes[nr].Pass:
@@ -100,6 +101,8 @@ func (l *loop) callOf(s stopped, row *decode.Row, args *[6]uint64) {
 		}
 	case decode.Owns:
 		s.proc.owner = true
+		s.resume(0)
+	case decode.Affinity:
 		s.resume(0)
 	case decode.Dumpable:
 		l.dumpable(s, args)

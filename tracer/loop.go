@@ -74,6 +74,8 @@ type loop struct {
 	asking asking
 	frost  frost
 
+	affinity []uint32 // the numbers of sched_setaffinity and sched_getaffinity
+
 	mu      sync.Mutex
 	posted  []posted
 	ringing bool
@@ -99,6 +101,7 @@ func (l *loop) run() {
 			l.busyWith.Store(int64(e.tid))
 			busy++
 			l.busy.Store(busy)
+			near.heard(e.tid, l.tasks[e.tid], !e.status.Stopped())
 			l.dispatch(e.tid, e.status)
 			l.busy.Store(0)
 		case errors.Is(err, unix.EINTR): // the bell
@@ -196,12 +199,16 @@ func (l *loop) adopt(tid int) *task {
 		t.proc = &process{pid: pid, core: l.core, adopted: true, sharesFiles: true, fenced: l.fences, filtered: l.ownFilters(tid)}
 	}
 	l.tasks[tid] = t
+	near.adopt(t)
 	return t
 }
 
 // born books the child that a fork, vfork or clone event announces.
 func (l *loop) born(s stopped) {
 	tid, err := eventMessage(s.tid)
+	if err == nil {
+		near.inherit(s.task, tid, l.tasks[tid])
+	}
 	if t := l.tasks[tid]; err == nil && t != nil {
 		if flags, err := cloneFlags(s.tid); err == nil {
 			l.adopted(s, t, flags)

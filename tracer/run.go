@@ -134,6 +134,9 @@ func run(cfg *Config) (result Result, err error) {
 			return result, fmt.Errorf("bug: system call number %d is beyond the table", nr)
 		}
 		l.classes[nr] = class
+		if len(class.Rows) > 0 && class.Rows[len(class.Rows)-1].Special == decode.Affinity {
+			l.affinity = append(l.affinity, nr)
+		}
 	}
 	l.limits = cfg.Policy.Limits()
 	needs := cfg.Scopes.Needs(cfg.Policy.Needs())
@@ -142,6 +145,7 @@ func run(cfg *Config) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
+	near = newNearness()
 	l.policy = l.filterPolicy(needs)
 	l.ipc = map[ipcObject]madeIPC{}
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
@@ -305,6 +309,7 @@ func (l *loop) filterPolicy(needs rules.Needs) decode.Policy {
 	p.Guard = !canSeal()
 	p.Scopes = l.cfg.Scopes != nil
 	p.Cores = p.Rules && coresAreFiles()
+	p.Near = near != nil
 	return p
 }
 

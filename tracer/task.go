@@ -50,8 +50,11 @@ type task struct {
 	repeats  bool // the call that has just returned is to be made again, after a pause
 	retrying bool
 	barred   bool
-	forking  bool         // it was let make a process, which is not there yet
-	creds    *credentials // nil until needed, and again when they may have changed
+	forking  bool // it was let make a process, which is not there yet
+	// wide: the call at hand is about affinities. narrowed: it was resumed with a narrow mask,
+	// guessed: its mask is a guess (near.go).
+	wide, narrowed, guessed bool
+	creds                   *credentials // nil until needed, and again when they may have changed
 	// listening: in a group stop of job control (PTRACE_LISTEN). fresh: the seccomp stop at
 	// hand has just come in, so it is another call, unless retrying or same say otherwise.
 	listening   bool
@@ -167,7 +170,7 @@ func (s stopped) request(request int, data uintptr) {
 		s.task.noted = false
 	}
 	s.readyAtResume = s.space != nil && s.space.state == spaceReady
-	if err := ptrace(request, s.tid, 0, data); err != nil {
+	if err := near.resume(s, request, data); err != nil {
 		s.lost(err, "resume")
 	}
 }

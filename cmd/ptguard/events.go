@@ -116,6 +116,9 @@ func judgedRow(row *decode.Row) eventRow {
 	case row.Special == decode.Dumpable:
 		e.Treated, e.Reason = treatAnswered, "remembered, and without effect: ptguard could not read the arguments of a task that is not dumpable"
 		return e
+	case row.Special == decode.Affinity:
+		e.Treated, e.Reason = treatAnswered, "it runs, when the mask that ptguard gives a task for the moment of its resume is put back"
+		return e
 	case row.Special == decode.Changes:
 		e.Treated, e.Reason = treatAnswered, "it runs; ptguard notes that the task's credentials are to be read anew"
 		return e
@@ -225,6 +228,8 @@ func needWords(n decode.Need) (where string, always bool) {
 		return "core dumps go to files and the mode is not open", false
 	case decode.NeedScopes:
 		return "there are scopes", false
+	case decode.NeedNear:
+		return "there is more than one CPU", false
 	case decode.NeedCopies:
 		return "a seal forbids to copy", false
 	case decode.NeedGuard:

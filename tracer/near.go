@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"errors"
+	"math/bits"
+
+	"golang.org/x/sys/unix"
+)
+
+// Keeping a serial tree near. The kernel wakes a task on a CPU that idles if there is one, so
+// tracer and tracee wake each other across two of them, and a CPU that idles is slow to wake:
+// measured on an idle machine (Linux 6.18, 2 virtual CPUs) a stop costs 53 µs so, and 12 µs
+// where both may run on one CPU only. Where the tracer alone is bound, nothing is gained: it is
+// the tracee that is drawn away when it is resumed. Polling wait4(2) gains less (17 to 20 µs),
+// burns the other CPU, and does nothing for a program that works between its stops.
+//
+// So while the tree is serial the tracer thread is bound to one CPU, and for the moment of its
+// resume the tracee is too: the CPU is chosen within ptrace(2). Its mask is put back before
+// the next stop is looked at (15 µs, with the three calls). The masks are no business of ours:
+//
+//   - The tracee's is read each time before it is narrowed, and before it is put back, so that
+//     a change by somebody outside is seen, but for one that comes between such a pair of calls,
+//     half a microsecond. A change of the cpuset holds whatever is set. Its own sched_setaffinity(2) and sched_getaffinity(2) stop (NeedNear), so that
+//     none runs before the mask is back; it is not narrowed when resumed from there.
+//   - A child that was made in the moment has the narrow mask: see inherit.
+//   - In /proc/PID/status the mask may be seen narrow if the scheduler takes the tracer thread
+//     off the CPU in that moment.
+//   - The tracer's own mask is put back when the tree is found not to be serial, and now and
+//     then, so that the scheduler has its say on where we are. The tree inherits none of it:
+//     the tracer thread makes no process or thread any more.
+//
+// A mask that allows all that the cpuset allows is put back as one that allows all there is,
+// for the kernel remembers it as asked for: CPUs that are added later would be left out.
+//
+// Serial means that one task after the other has something to say: the same one, one that has
+// just been made, or anyone when the last one has ended. If two take turns, they may run at the
+// same time, and are left to the scheduler.
+
+// cpuMask is an affinity (sched_setaffinity(2)).
+type cpuMask [16]uint64
+
+var everyCPU = cpuMask{
+	^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0),
+	^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0),
+}
+
+func (m *cpuMask) has(cpu int) bool { return m[cpu/64]>>(cpu%64)&1 != 0 }
+
+func (m *cpuMask) count() int {
+	n := 0
+	for _, word := range m {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// maxCPU is how many CPUs a cpuMask has room for.
+const maxCPU = 64 * len(cpuMask{})
+
+// The counting of serial stops. What is found parallel has to be serial for longer each time.
+const (
+	serialEnough = 8     // bind from here on
+	serialMost   = 16    // how much credit there is
+	parallelCost = 16    // what two that take turns cost
+	parallelMost = -1024 // and the most that they do
+	nearStops    = 4096  // for so many stops one CPU is kept
+)
+
+// near is nil in a run with one CPU.
+var near *nearness
+
+// nearness is what is known of the tree's being serial, and of the CPU it is kept on. Tracer
+// thread only.
+type nearness struct {
+	floor int  // the thread that had something to say last
+	ended bool // it has ended
+	score int
+
+	bound bool
+	cpu   int
+	stops int // while bound
+	// own is the tracer's mask as it was before, all is what the cpuset allows, narrow is cpu
+	// alone, mask is for what was read of a tracee.
+	own, all, narrow, mask, now cpuMask
+}
+
+// newNearness gives nil where there is one CPU, or no say.
+func newNearness() *nearness {
+	n := &nearness{}
+	if getAffinity(0, &n.own) != nil || n.own.count() < 2 {
+		return nil
+	}
+	return n
+}
+
+// heard books that a thread has something to say: t is nil if nothing has been heard of it
+// before. It is called for every event, before it is handled.
+func (n *nearness) heard(tid int, t *task, ends bool) {
+	switch {
+	case n == nil:
+		return
+	case tid == n.floor:
+		if n.score < serialMost {
+			n.score++
+		}
+		n.ended = ends
+	case ends: // a process that somebody waits for, or a thread
+	case t == nil, t.stops == 0, n.ended, n.floor == 0:
+		n.floor, n.ended = tid, false
+	default:
+		n.floor, n.ended = tid, false
+		n.score = max(min(n.score, 0)-parallelCost, parallelMost)
+		n.free()
+	}
+	if n.bound {
+		if n.stops++; n.stops > nearStops {
+			n.free()
+			n.score = 0
+		}
+	}
+}
+
+// bind binds the tracer thread to a CPU on which the task may run as well.
+func (n *nearness) bind(s stopped) {
+	n.score = 0 // if it comes to nothing
+	if getAffinity(0, &n.own) != nil || n.own.count() < 2 || getAffinity(s.tid, &n.mask) != nil {
+		return
+	}
+	cpu := currentCPU()
+	for i := 0; i < maxCPU && (cpu < 0 || cpu >= maxCPU || !n.own.has(cpu) || !n.mask.has(cpu)); i++ {
+		cpu = i
+	}
+	if !n.own.has(cpu) || !n.mask.has(cpu) {
+		return
+	}
+	// Ours for a moment, to learn what the cpuset allows.
+	if setAffinity(0, &everyCPU) != nil || getAffinity(0, &n.all) != nil {
+		_ = setAffinity(0, &n.own)
+		return
+	}
+	n.cpu, n.narrow = cpu, cpuMask{}
+	n.narrow[cpu/64] = 1 << (cpu % 64)
+	if setAffinity(0, &n.narrow) != nil {
+		n.restore(0, &n.own)
+		return
+	}
+	n.bound, n.stops, n.score = true, 0, serialMost
+}
+
+// free gives the tracer thread back to the scheduler. A mask that is not ours was set by
+// somebody else meanwhile and stays.
+func (n *nearness) free() {
+	if !n.bound {
+		return
+	}
+	n.bound = false
+	if getAffinity(0, &n.now) == nil && n.now == n.narrow {
+		n.restore(0, &n.own)
+	}
+}
+
+// restore puts a mask back that was read with all as what the cpuset allows. If none of its
+// CPUs is left, the kernel's answer to that is what holds.
+func (n *nearness) restore(tid int, mask *cpuMask) {
+	if *mask == n.all {
+		mask = &everyCPU
+	}
+	if errors.Is(setAffinity(tid, mask), unix.EINVAL) {
+		_ = setAffinity(tid, &everyCPU)
+	}
+}
+
+// resume is the resuming ptrace(2) request for a task in a stop.
+func (n *nearness) resume(s stopped, request int, sig uintptr) error {
+	s.task.narrowed = false
+	if n != nil && !n.bound && n.score >= serialEnough && s.tid == n.floor && !s.wide {
+		n.bind(s)
+	}
+	if n == nil || !n.bound || s.tid != n.floor || s.wide {
+		return ptrace(request, s.tid, 0, sig)
+	}
+	switch {
+	case getAffinity(s.tid, &n.mask) != nil || n.mask == n.narrow:
+	case !n.mask.has(n.cpu):
+		n.free()
+	case setAffinity(s.tid, &n.narrow) == nil:
+		s.task.narrowed = true
+	default: // another user's, or a security module forbids it
+		n.free()
+		n.score = parallelMost
+	}
+	err := ptrace(request, s.tid, 0, sig)
+	if s.narrowed && getAffinity(s.tid, &n.now) == nil && n.now == n.narrow {
+		n.restore(s.tid, &n.mask)
+	}
+	return err
+}
+
+// inherit gives a new task its parent's mask, if that was narrow when it was made: in the
+// moment of a resume. It has not run, or has not seen its mask: that call stops. t is nil if
+// nothing has been heard of it.
+func (n *nearness) inherit(parent *task, child int, t *task) {
+	switch {
+	case n == nil, t != nil && t.wide, !parent.narrowed && (t == nil || !t.guessed):
+	case getAffinity(child, &n.now) != nil, getAffinity(parent.tid, &n.mask) != nil, n.mask == n.now:
+	default:
+		n.restore(child, &n.mask)
+	}
+}
+
+// adopt is inherit for a task whose parent's event is still to come: a narrow mask is taken
+// to be that of the task that was resumed last.
+func (n *nearness) adopt(t *task) {
+	if n != nil && n.bound && n.mask != n.narrow && getAffinity(t.tid, &n.now) == nil && n.now == n.narrow {
+		t.guessed = true
+		n.restore(t.tid, &n.mask)
+	}
+}
