@@ -26,12 +26,17 @@ func Read(name string, text []byte) (*Source, error) {
 	return read(name, LayerFile, text)
 }
 
-func read(name string, layer Layer, text []byte) (*Source, error) {
+func newSource(name string, layer Layer) *Source {
 	s := &Source{name: name, layer: layer}
 	s.text = policytext.Text{Name: name, What: "policy", First: "ptguard: 1"}
 	if layer == LayerPreset {
 		s.text.Name = "preset " + name
 	}
+	return s
+}
+
+func read(name string, layer Layer, text []byte) (*Source, error) {
+	s := newSource(name, layer)
 	root, err := s.text.Parse(text)
 	if err != nil {
 		return nil, err
