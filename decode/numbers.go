@@ -5,7 +5,7 @@ package decode
 import (
 	"fmt"
 
-	"github.com/elastic/go-seccomp-bpf/arch"
+	"golang.org/x/sys/unix"
 )
 
 // Arch is one architecture's names and numbers.
@@ -16,35 +16,41 @@ type Arch struct {
 	// X32 is the first number of a foreign ABI that shares Audit, 0 if there is none
 	// (amd64: __X32_SYSCALL_BIT).
 	X32   uint32
-	Names map[uint32]string
+	names []string // by number, "" for a hole
 }
 
-// newer are the calls that the arch tables of go-seccomp-bpf v1.6.0 (Linux 6.15) lack.
-// Numbers from 424 on are the same everywhere.
-var newer = map[uint32]string{468: "file_getattr", 469: "file_setattr", 470: "listns", 471: "rseq_slice_yield"}
-
-// AMD64 and ARM64 are the architectures that ptguard runs on.
+// AMD64 and ARM64 are the architectures that ptguard runs on. Their names are those of the
+// arch tables of go-seccomp-bpf, written down (numbers_table.go): that package builds the
+// tables of every architecture at each start.
+//
+//go:generate env PTGUARD_UPDATE=1 go test -count=1 -run ^TestNumbersAreTheLibrarys$ .
 var (
-	AMD64 = table("amd64", arch.X86_64, 0x40000000, map[uint32]string{336: "uprobe"})
-	ARM64 = table("arm64", arch.AARCH64, 0, nil)
+	AMD64 = &Arch{Name: "amd64", Audit: unix.AUDIT_ARCH_X86_64, X32: 0x40000000, names: namesAMD64[:]}
+	ARM64 = &Arch{Name: "arm64", Audit: unix.AUDIT_ARCH_AARCH64, names: namesARM64[:]}
 )
 
-func table(name string, info *arch.Info, x32 uint32, more map[uint32]string) *Arch {
-	a := &Arch{Name: name, Audit: uint32(info.ID), X32: x32, Names: map[uint32]string{}}
-	for nr, name := range info.SyscallNumbers {
-		a.Names[uint32(nr)] = name
+// CallName gives the name of a number, "" for one that the tables lack.
+func (a *Arch) CallName(nr uint32) string {
+	if nr >= uint32(len(a.names)) {
+		return ""
 	}
-	for _, extra := range []map[uint32]string{newer, more} {
-		for nr, name := range extra {
-			a.Names[nr] = name
+	return a.names[nr]
+}
+
+// Names gives the names of all numbers.
+func (a *Arch) Names() map[uint32]string {
+	out := make(map[uint32]string, len(a.names))
+	for nr, name := range a.names {
+		if name != "" {
+			out[uint32(nr)] = name
 		}
 	}
-	return a
+	return out
 }
 
 // SyscallName gives the name of a number, or "syscall_N" for one that the tables lack.
 func (a *Arch) SyscallName(nr uint32) string {
-	if name, ok := a.Names[nr]; ok {
+	if name := a.CallName(nr); name != "" {
 		return name
 	}
 	return fmt.Sprintf("syscall_%d", int32(nr))
@@ -58,20 +64,35 @@ type Class struct {
 	Rows []*Row
 }
 
-// Classes gives the Class of every known number. Rows and passthrough are disjoint (a
-// test proves it); where they were not, the row would win.
-func (a *Arch) Classes() map[uint32]Class {
-	rows := map[string][]*Row{}
-	for i := range Rows {
-		rows[Rows[i].Name] = append(rows[Rows[i].Name], &Rows[i])
+// Classes gives the Class of each number up to the newest known one. Rows and passthrough are
+// disjoint (a test proves it); where they were not, the row would win.
+func (a *Arch) Classes() []Class {
+	out := make([]Class, len(a.names))
+	number := make(map[string]int, len(a.names))
+	for nr, name := range a.names {
+		if name != "" {
+			number[name] = nr
+		}
 	}
-	pass := map[string]bool{}
 	for _, name := range PassthroughNames() {
-		pass[name] = true
+		if nr, ok := number[name]; ok {
+			out[nr].Pass = true
+		}
 	}
-	out := make(map[uint32]Class, len(a.Names))
-	for nr, name := range a.Names {
-		out[nr] = Class{Pass: pass[name] && rows[name] == nil, Rows: rows[name]}
+	rows := make([]*Row, len(Rows))
+	for i := 0; i < len(Rows); {
+		from, name := i, Rows[i].Name
+		for ; i < len(Rows) && Rows[i].Name == name; i++ {
+			rows[i] = &Rows[i]
+		}
+		nr, ok := number[name]
+		switch {
+		case !ok:
+		case out[nr].Rows == nil:
+			out[nr] = Class{Rows: rows[from:i:i]}
+		default:
+			out[nr].Rows = append(out[nr].Rows, rows[from:i]...)
+		}
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func TestEveryNameIsDecidedOnce(t *testing.T) {
 	}
 	known := map[string]bool{}
 	for _, a := range []*Arch{AMD64, ARM64} {
-		for nr, name := range a.Names {
+		for nr, name := range a.Names() {
 			known[name] = true
 			if !rows[name] && !pass[name] {
 				t.Errorf("%s %d %s is neither a row nor on the passthrough list", a.Name, nr, name)
@@ -52,7 +52,7 @@ func TestEveryNameIsDecidedOnce(t *testing.T) {
 func TestNumbersAreTheHeaders(t *testing.T) {
 	for _, a := range []*Arch{AMD64, ARM64} {
 		for name, nr := range headerNumbers(t, a.Name) {
-			got := a.Names[nr]
+			got := a.CallName(nr)
 			if got != name && !slices.Contains(aliases[name], got) {
 				t.Errorf("%s %d: the table says %q, x/sys %q", a.Name, nr, got, name)
 			}
@@ -166,7 +166,7 @@ func TestTablesHaveNoHoles(t *testing.T) {
 	}
 	for _, a := range []*Arch{AMD64, ARM64} {
 		newest := uint32(0)
-		for nr := range a.Names {
+		for nr := range a.Names() {
 			newest = max(newest, nr)
 		}
 		if newest < 471 {
@@ -174,14 +174,14 @@ func TestTablesHaveNoHoles(t *testing.T) {
 		}
 		for nr := range newest {
 			hole := slices.ContainsFunc(holes[a.Name], func(h [2]uint32) bool { return nr >= h[0] && nr <= h[1] })
-			if (a.Names[nr] == "") != hole {
-				t.Errorf("%s: number %d is %q, a hole %v", a.Name, nr, a.Names[nr], hole)
+			if (a.CallName(nr) == "") != hole {
+				t.Errorf("%s: number %d is %q, a hole %v", a.Name, nr, a.CallName(nr), hole)
 			}
 		}
 	}
-	for nr := uint32(424); AMD64.Names[nr] != "" || ARM64.Names[nr] != ""; nr++ {
-		if AMD64.Names[nr] != ARM64.Names[nr] && AMD64.Names[nr] != "" && ARM64.Names[nr] != "" {
-			t.Errorf("number %d is %s and %s", nr, AMD64.Names[nr], ARM64.Names[nr])
+	for nr := uint32(424); AMD64.CallName(nr) != "" || ARM64.CallName(nr) != ""; nr++ {
+		if AMD64.CallName(nr) != ARM64.CallName(nr) && AMD64.CallName(nr) != "" && ARM64.CallName(nr) != "" {
+			t.Errorf("number %d is %s and %s", nr, AMD64.CallName(nr), ARM64.CallName(nr))
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestNumbersAreThisMachinesHeaders(t *testing.T) {
 			checked++
 			for _, m := range defineLine.FindAllStringSubmatch(string(text), -1) {
 				nr := number(t, m[2])
-				if got := h.arch.Names[nr]; got == "" && !notACall[m[1]] {
+				if got := h.arch.CallName(nr); got == "" && !notACall[m[1]] {
 					t.Errorf("%s: %s %d is unknown on %s", file, m[1], nr, h.arch.Name)
 				}
 			}

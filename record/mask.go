@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Mask is what stands for a secret in the trace.
@@ -170,16 +171,22 @@ func isSecretName(name string) bool {
 	return false
 }
 
+// lazy compiles an expression when it is first used: most runs refuse nothing, and a start
+// should not pay for them.
+func lazy(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
 	// A name, = or :, a value; the name is judged by isSecretName.
-	assignment = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)(["']?[ \t]*[=:][ \t]*)("[^"]*"|'[^']*'|[^\s"'&;|,})]+)`)
+	assignment = lazy(`([A-Za-z][A-Za-z0-9_.-]*)(["']?[ \t]*[=:][ \t]*)("[^"]*"|'[^']*'|[^\s"'&;|,})]+)`)
 	// Headers whose whole value is a credential.
-	header = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|private-token|job-token|x-(?:[a-z0-9]+-)*(?:key|token|secret))([ \t]*:[ \t]*)([^\r\n"']+)`)
-	bearer = regexp.MustCompile(`(?i)\b(bearer|basic)([ \t]+)[A-Za-z0-9._~+/=-]{8,}`)
+	header = lazy(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|private-token|job-token|x-(?:[a-z0-9]+-)*(?:key|token|secret))([ \t]*:[ \t]*)([^\r\n"']+)`)
+	bearer = lazy(`(?i)\b(bearer|basic)([ \t]+)[A-Za-z0-9._~+/=-]{8,}`)
 	// scheme://NAME:SECRET@; the secret may hold an @, not a slash.
-	userinfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/@:"']*):[^\s/"']*@`)
+	userinfo = lazy(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/@:"']*):[^\s/"']*@`)
 	// Tokens with a published form.
-	token = regexp.MustCompile(`\b(?:` + strings.Join([]string{
+	token = lazy(`\b(?:` + strings.Join([]string{
 		`(?:AKIA|ASIA)[0-9A-Z]{16}`,
 		`gh[pousr]_[A-Za-z0-9]{16,}`,
 		`github_pat_[A-Za-z0-9_]{20,}`,
@@ -194,7 +201,7 @@ var (
 		`dop_v1_[0-9a-f]{32,}`,
 		`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
 	}, "|") + `)`)
-	privateKey = regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*`)
+	privateKey = lazy(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*`)
 )
 
 // MaskText masks what MaskArgv would mask inside one argument, such as a shell script.
@@ -203,16 +210,16 @@ func MaskText(s string) string {
 		return s // a file name or a short option; no token is that short
 	}
 	if strings.Contains(s, "PRIVATE KEY-----") {
-		s = privateKey.ReplaceAllString(s, "${1}"+Mask)
+		s = privateKey().ReplaceAllString(s, "${1}"+Mask)
 	}
 	if strings.Contains(s, "://") {
-		s = userinfo.ReplaceAllString(s, "${1}:"+Mask+"@")
+		s = userinfo().ReplaceAllString(s, "${1}:"+Mask+"@")
 	}
 	if strings.Contains(s, ":") {
-		s = header.ReplaceAllString(s, "${1}${2}"+Mask)
+		s = header().ReplaceAllString(s, "${1}${2}"+Mask)
 	}
-	s = bearer.ReplaceAllString(s, "${1}${2}"+Mask)
-	s = token.ReplaceAllString(s, Mask)
+	s = bearer().ReplaceAllString(s, "${1}${2}"+Mask)
+	s = token().ReplaceAllString(s, Mask)
 	if strings.ContainsAny(s, "=:") {
 		s = maskAssignments(s)
 	}
@@ -222,7 +229,7 @@ func MaskText(s string) string {
 func maskAssignments(s string) string {
 	var out []byte
 	last := 0
-	for _, m := range assignment.FindAllStringSubmatchIndex(s, -1) {
+	for _, m := range assignment().FindAllStringSubmatchIndex(s, -1) {
 		name, sep, value := s[m[2]:m[3]], s[m[4]:m[5]], s[m[6]:m[7]]
 		// "token: unexpected" is prose and "secret://" a scheme; a colon counts only
 		// after a quoted key, as in JSON.

@@ -86,7 +86,7 @@ func (s *Source) execFlags(flag string, kind specKind, values []string) error {
 	for _, text := range values {
 		sp := spec{kind: kind, text: text}
 		var err error
-		if text == "memfd" || plainName.MatchString(text) {
+		if text == "memfd" || plainName().MatchString(text) {
 			sp, err = parseProgram(kind, text, true)
 		} else {
 			// What is no bare name is a path, relative ones included.

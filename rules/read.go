@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -283,7 +284,7 @@ func denyAccess(a decode.Access) decode.Access {
 	return a
 }
 
-var plainName = regexp.MustCompile(`^[^/@~.*$\s][^/$\s]*$`)
+var plainName = lazy(`^[^/@~.*$\s][^/$\s]*$`)
 
 // program reads one entry of exec.allow or exec.deny.
 func (r reader) program(kind specKind) func(ast.Node) error {
@@ -351,7 +352,7 @@ func parseProgram(kind specKind, text string, name bool) (spec, error) {
 		sp.memfd = true
 		return sp, nil
 	}
-	if plainName.MatchString(text) {
+	if plainName().MatchString(text) {
 		switch {
 		case kind == specExecAllow:
 			return sp, &wordError{Msg: fmt.Sprintf("%q is a bare name: an allow names the program's file", text), Suggestion: fmt.Sprintf("such as /usr/bin/%s or ./%s", text, text)}
@@ -435,7 +436,12 @@ func (s *Source) addAddress(sp spec, text string, at place, flag bool) error {
 	return s.keep(sp)
 }
 
-var variableName = regexp.MustCompile(`^[^=\x00]+$`)
+// lazy compiles an expression when it is first used: no preset needs one at a start.
+func lazy(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+var variableName = lazy(`^[^=\x00]+$`)
 
 func (r reader) variable(into *[]stated) func(ast.Node) error {
 	return func(n ast.Node) error {
@@ -443,7 +449,7 @@ func (r reader) variable(into *[]stated) func(ast.Node) error {
 		if err != nil {
 			return err
 		}
-		if !variableName.MatchString(text) {
+		if !variableName().MatchString(text) {
 			return r.fail(n, "%q is no name of a variable", text)
 		}
 		if _, _, err := parseComponent(text); err != nil {
@@ -469,7 +475,7 @@ func (r reader) variables(n ast.Node) error {
 	}
 	for _, v := range values {
 		name := keyName(v.Key)
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			return r.fail(v.Key, "%q is no name of a variable", name)
 		}
 		text, err := r.text(v.Value)

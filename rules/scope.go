@@ -5,7 +5,6 @@ package rules
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ type scopeSpec struct {
 	enter []spec
 }
 
-var scopeName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+var scopeName = lazy(`^[a-z][a-z0-9-]{0,31}$`)
 
 // scopes reads the key scopes: a mapping from names to sections.
 func (r reader) scopes(n ast.Node) error {
@@ -50,7 +49,7 @@ func (r reader) scopes(n ast.Node) error {
 	}
 	for _, v := range values {
 		name := keyName(v.Key)
-		if !scopeName.MatchString(name) || name == ScopeNone {
+		if !scopeName().MatchString(name) || name == ScopeNone {
 			return r.s.fail(nodePlace(v.Key), &wordError{Msg: fmt.Sprintf("%q is no name of a scope", name), Suggestion: "expected small letters, digits and -, as in user or api"})
 		}
 		sub := &Source{name: r.s.name, layer: r.s.layer, text: r.s.text}

@@ -5,7 +5,6 @@ package rules
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -84,13 +83,13 @@ func parseCount(text string) (int, error) {
 }
 
 var (
-	sizeText  = regexp.MustCompile(`^([0-9]{1,15})(B|KiB|MiB|GiB|TiB)?$`)
+	sizeText  = lazy(`^([0-9]{1,15})(B|KiB|MiB|GiB|TiB)?$`)
 	sizeUnits = map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 )
 
 // parseSize reads a number of bytes: 4GiB, 512MiB, 1048576.
 func parseSize(text string, least int64) (int64, error) {
-	m := sizeText.FindStringSubmatch(text)
+	m := sizeText().FindStringSubmatch(text)
 	if m == nil {
 		return 0, &wordError{Msg: fmt.Sprintf("%q is no size", text), Suggestion: "expected a number with B, KiB, MiB, GiB or TiB, such as 4GiB"}
 	}

@@ -69,12 +69,6 @@ type span struct {
 
 // numberSpans lists the spans in ascending order; the last one reaches to the end.
 func numberSpans(a *decode.Arch, p decode.Policy, listen bool) []span {
-	classes := a.Classes()
-	numbers := make([]uint32, 0, len(classes))
-	for nr := range classes {
-		numbers = append(numbers, nr)
-	}
-	slices.Sort(numbers)
 	trace := []bpf.Instruction{bpf.RetConstant{Val: retTrace}}
 	spans := []span{{0, trace}}
 	add := func(first uint32, body []bpf.Instruction) {
@@ -91,16 +85,13 @@ func numberSpans(a *decode.Arch, p decode.Policy, listen bool) []span {
 		}
 	}
 	next := uint32(0)
-	for _, nr := range numbers {
-		if nr != next {
-			add(next, trace) // a hole in the table
-		}
-		body := numberBody(classes[nr], p)
-		if listen && opens(classes[nr].Rows) {
+	for _, class := range a.Classes() {
+		body := numberBody(class, p)
+		if listen && opens(class.Rows) {
 			body = slices.Concat(markTest, body)
 		}
-		add(nr, body)
-		next = nr + 1
+		add(next, body)
+		next++
 	}
 	add(next, trace)
 	return spans

@@ -22,7 +22,7 @@ func FuzzFilter(f *testing.F) {
 	loops := map[key]*loop{}
 	numbers := map[*decode.Arch][]uint32{}
 	for _, a := range []*decode.Arch{decode.AMD64, decode.ARM64} {
-		for nr := range a.Names {
+		for nr := range a.Names() {
 			numbers[a] = append(numbers[a], nr)
 		}
 		slices.Sort(numbers[a])
@@ -38,7 +38,8 @@ func FuzzFilter(f *testing.F) {
 				t.Fatal(err)
 			}
 			l := &loop{policy: k.policy}
-			for nr, class := range k.arch.Classes() {
+			for n, class := range k.arch.Classes() {
+				nr := uint32(n)
 				l.classes[nr] = class
 			}
 			machines[k], loops[k] = vm, l
@@ -75,7 +76,8 @@ func FuzzFilter(f *testing.F) {
 			t.Fatalf("a foreign ABI: %#x", foreign)
 		}
 		got := run(data{nr: nr, arch: k.arch.Audit, args: args})
-		name, found := k.arch.Names[nr]
+		name := k.arch.CallName(nr)
+		found := name != ""
 		want := uint32(retAllow)
 		switch {
 		case !found:

@@ -69,7 +69,7 @@ func TestFilterAnswersEveryNumber(t *testing.T) {
 				// All argument bits set, so that every "any bit" test holds.
 				all := ^uint64(0)
 				got := run(data{nr: nr, arch: a.Audit, args: [6]uint64{all, all, all, all, all, all}})
-				name := a.Names[nr]
+				name := a.CallName(nr)
 				switch {
 				case name == "" && got != retTrace:
 					t.Errorf("%s %+v: unknown number %d gives %#x", a.Name, p, nr, got)
@@ -174,7 +174,7 @@ func TestFilterArguments(t *testing.T) {
 	}
 	for _, a := range []*decode.Arch{decode.AMD64, decode.ARM64} {
 		numbers := map[string]uint32{}
-		for nr, name := range a.Names {
+		for nr, name := range a.Names() {
 			numbers[name] = nr
 		}
 		for _, c := range cases {
@@ -201,8 +201,9 @@ func TestFilterAgreesWithRows(t *testing.T) {
 		classes := a.Classes()
 		for _, p := range policies {
 			run := machine(t, a, p)
-			for nr, class := range classes {
-				if class.Pass || len(class.Rows) == 0 || a.Names[nr] == "clone3" {
+			for n, class := range classes {
+				nr := uint32(n)
+				if class.Pass || len(class.Rows) == 0 || a.CallName(nr) == "clone3" {
 					continue
 				}
 				l := loop{policy: p}
@@ -212,7 +213,7 @@ func TestFilterAgreesWithRows(t *testing.T) {
 						args := [6]uint64{w, v, words[(i+j)%len(words)], words[(i*3+j)%len(words)], v ^ w, w}
 						traced := run(data{nr: nr, arch: a.Audit, args: args}) == retTrace
 						if found := l.rowFor(nr, &args) != nil; found != traced {
-							t.Fatalf("%s %s%#x %+v: filter traces %v, a row holds %v", a.Name, a.Names[nr], args, p, traced, found)
+							t.Fatalf("%s %s%#x %+v: filter traces %v, a row holds %v", a.Name, a.CallName(nr), args, p, traced, found)
 						}
 					}
 				}

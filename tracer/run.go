@@ -129,13 +129,13 @@ func run(cfg *Config) (result Result, err error) {
 	if err := watchMounts(); err != nil {
 		return result, err
 	}
-	for nr, class := range native.Classes() {
-		if nr >= uint32(len(l.classes)) {
-			return result, fmt.Errorf("bug: system call number %d is beyond the table", nr)
-		}
-		l.classes[nr] = class
+	classes := native.Classes()
+	if copy(l.classes[:], classes) < len(classes) {
+		return result, fmt.Errorf("bug: system call number %d is beyond the table", len(classes)-1)
+	}
+	for nr, class := range classes {
 		if len(class.Rows) > 0 && class.Rows[len(class.Rows)-1].Special == decode.Affinity {
-			l.affinity = append(l.affinity, nr)
+			l.affinity = append(l.affinity, uint32(nr))
 		}
 	}
 	l.limits = cfg.Policy.Limits()

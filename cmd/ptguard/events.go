@@ -75,7 +75,7 @@ type eventObject struct {
 func events() []eventRow {
 	arches := map[string][]string{}
 	for _, a := range []*decode.Arch{decode.AMD64, decode.ARM64} {
-		for _, name := range a.Names {
+		for _, name := range a.Names() {
 			if !slices.Contains(arches[name], a.Name) {
 				arches[name] = append(arches[name], a.Name)
 			}

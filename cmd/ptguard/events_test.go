@@ -66,7 +66,7 @@ func TestEventsListEveryCall(t *testing.T) {
 		rows[name]++
 	}
 	for _, a := range []*decode.Arch{decode.AMD64, decode.ARM64} {
-		for _, name := range a.Names {
+		for _, name := range a.Names() {
 			if listed[name] == 0 || listed[name] != rows[name] {
 				t.Errorf("%s: %d lines for %d rows", name, listed[name], rows[name])
 			}
