@@ -42,7 +42,7 @@ func Preset(name string) (*Source, error) {
 	if _, err := presetText(name); err != nil {
 		return nil, err
 	}
-	s, err := readPreset(name, name)
+	s, err := readPreset(name, name, make([]spec, 0, 256))
 	if err != nil {
 		return nil, err
 	}
@@ -54,17 +54,17 @@ func Preset(name string) (*Source, error) {
 		lists = append(append([]string{}, lists...), "git-config")
 	}
 	for _, list := range lists {
-		l, err := readPreset(name, list)
+		l, err := readPreset(name, list, s.specs)
 		if err != nil {
 			return nil, err
 		}
-		s.specs = append(s.specs, l.specs...)
+		s.specs = l.specs
 	}
 	return s, nil
 }
 
-// readPreset reads an embedded file for the preset name.
-func readPreset(name, file string) (*Source, error) {
+// readPreset reads an embedded file for the preset name, whose rules go behind those of before.
+func readPreset(name, file string, before []spec) (*Source, error) {
 	text, err := presetFiles.ReadFile("presets/" + file + ".yaml")
 	if err != nil {
 		return nil, err
@@ -74,6 +74,7 @@ func readPreset(name, file string) (*Source, error) {
 		return nil, err
 	}
 	s := newSource(name, LayerPreset)
+	s.specs = before
 	root, err := s.text.Tree(text, string(tree))
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func TestPresetTrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fromTree, err := readPreset(name, name)
+		fromTree, err := readPreset(name, name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

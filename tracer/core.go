@@ -5,11 +5,11 @@ package tracer
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/readfile"
 )
 
 // A core dump is a file that the kernel itself writes, by the task's rights, into the
@@ -21,7 +21,7 @@ import (
 
 // coresAreFiles tells whether a core dump is written to a file (core(5)).
 func coresAreFiles() bool {
-	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	pattern, err := readfile.All("/proc/sys/kernel/core_pattern")
 	return err != nil || !bytes.HasPrefix(pattern, []byte("|"))
 }
 

@@ -4,9 +4,10 @@ package tracer
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
+
+	"ptguard/internal/readfile"
 )
 
 // credentials are what the kernel judges a task's file accesses by.
@@ -20,7 +21,7 @@ type credentials struct {
 
 // readCredentials reads /proc/TID/status (proc_pid_status(5)).
 func readCredentials(tid int) (*credentials, error) {
-	text, err := os.ReadFile(procPath(tid, "status"))
+	text, err := readfile.All(procPath(tid, "status"))
 	if err != nil {
 		return nil, fmt.Errorf("read the credentials of tid %d: %w", tid, err)
 	}

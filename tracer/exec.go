@@ -5,7 +5,6 @@ package tracer
 import (
 	"encoding/binary"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
 	"ptguard/internal/image"
+	"ptguard/internal/readfile"
 	"ptguard/internal/resolve"
 	"ptguard/rules"
 )
@@ -192,7 +192,7 @@ func scriptArgv(argv []string, name string, itself bool) []string {
 
 // startedAs reads AT_EXECFN of a task at its exec event.
 func startedAs(tid int) (string, error) {
-	text, err := os.ReadFile(procPath(tid, "auxv"))
+	text, err := readfile.All(procPath(tid, "auxv"))
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/readfile"
 	"ptguard/rules"
 )
 
@@ -47,7 +48,7 @@ const maxMade = 1 << 16
 
 func newFacts() (facts, error) {
 	f := facts{made: map[string]struct{}{}, foreign: map[string]struct{}{}, bound: map[uint64]bool{}, zombies: map[int]struct{}{}, kernelFS: map[uint64]bool{}}
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	text, err := readfile.All("/proc/self/mountinfo")
 	if err != nil {
 		return f, fmt.Errorf("find the kernel's own file systems: %w", err)
 	}
@@ -275,14 +276,14 @@ func (f *facts) ownTerminal(l *loop, s stopped, file *rules.File) bool {
 		if !strings.HasSuffix(target, "/ptmx") {
 			return false
 		}
-		text, err := os.ReadFile(procPath(pid, "fdinfo/"+fd))
+		text, err := readfile.All(procPath(pid, "fdinfo/"+fd))
 		return err == nil && strings.Contains(string(text), "tty-index:\t"+index+"\n")
 	})
 }
 
 // controllingTerminal is field 7 of /proc/PID/stat as a device number, 0 if there is none.
 func controllingTerminal(pid int) uint64 {
-	text, err := os.ReadFile(procPath(pid, "stat"))
+	text, err := readfile.All(procPath(pid, "stat"))
 	if err != nil {
 		return 0
 	}
@@ -356,7 +357,7 @@ func (l *loop) holdsAll(inodes map[string]bool) bool {
 // name can look like another and even forge a line, but it cannot hide the real one.
 func abstractInodes(name string) map[string]bool {
 	out := map[string]bool{}
-	raw, err := os.ReadFile("/proc/net/unix")
+	raw, err := readfile.All("/proc/net/unix")
 	if err != nil {
 		return out
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/readfile"
 	"ptguard/record"
 	"ptguard/rules"
 )
@@ -169,7 +170,7 @@ func sampled(l rules.Limits) string {
 // usageOf reads /proc/PID/stat and /proc/PID/status (proc(5)). A process that is gone is
 // fs.ErrNotExist or ESRCH.
 func usageOf(pid int) (u usage, err error) {
-	stat, err := os.ReadFile(procPath(pid, "stat"))
+	stat, err := readfile.All(procPath(pid, "stat"))
 	if err != nil {
 		return u, err
 	}
@@ -200,7 +201,7 @@ func usageOf(pid int) (u usage, err error) {
 func proportional(pids []int) int64 {
 	var sum int64
 	for _, pid := range pids {
-		text, err := os.ReadFile(procPath(pid, "smaps_rollup"))
+		text, err := readfile.All(procPath(pid, "smaps_rollup"))
 		if err != nil {
 			if u, err := usageOf(pid); err == nil { // else it has ended
 				sum += u.memory

@@ -4,10 +4,10 @@ package tracer
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/readfile"
 )
 
 // mapping is one line of /proc/TID/maps (proc_pid_maps(5)).
@@ -20,7 +20,7 @@ type mapping struct {
 }
 
 func readMaps(tid int) ([]mapping, error) {
-	text, err := os.ReadFile(procPath(tid, "maps"))
+	text, err := readfile.All(procPath(tid, "maps"))
 	if err != nil {
 		return nil, fmt.Errorf("read the mappings of tid %d: %w", tid, err)
 	}

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/readfile"
 	"ptguard/internal/resolve"
 )
 
@@ -342,7 +342,7 @@ func performTruncate(l *loop, s stopped) (func() error, error) {
 // fileSizeLimit is RLIMIT_FSIZE of a task. prlimit(2) would want CAP_SYS_RESOURCE for a task
 // of another user, which root in a container lacks.
 func fileSizeLimit(tid int) uint64 {
-	text, err := os.ReadFile(procPath(tid, "limits"))
+	text, err := readfile.All(procPath(tid, "limits"))
 	if err != nil {
 		return 0
 	}
@@ -372,7 +372,7 @@ func heldFD(s stopped, o *decode.Object) error {
 
 // heldFlags are the open flags of a descriptor of a task (proc_pid_fdinfo(5)).
 func heldFlags(tid, fd int) (flags uint64, ok bool) {
-	text, err := os.ReadFile(procPath(tid, "fdinfo/"+strconv.Itoa(fd)))
+	text, err := readfile.All(procPath(tid, "fdinfo/"+strconv.Itoa(fd)))
 	if err != nil {
 		return 0, false
 	}

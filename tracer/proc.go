@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/readfile"
 )
 
 // statusField reads one field of /proc/TID/status, "" if the task is gone.
 func statusField(tid int, name string) string {
-	text, err := os.ReadFile(procPath(tid, "status"))
+	text, err := readfile.All(procPath(tid, "status"))
 	if err != nil {
 		return ""
 	}
@@ -46,10 +47,10 @@ func groupStopped(pid int) bool {
 // identity is what records say of who did it.
 func identity(tid, pid int) (exe, comm string, ppid int, argv []string) {
 	exe, _ = os.Readlink(procPath(tid, "exe"))
-	text, _ := os.ReadFile(procPath(tid, "comm"))
+	text, _ := readfile.All(procPath(tid, "comm"))
 	comm = strings.TrimSuffix(string(text), "\n")
 	ppid, _ = strconv.Atoi(statusField(pid, "PPid"))
-	raw, _ := os.ReadFile(procPath(tid, "cmdline"))
+	raw, _ := readfile.All(procPath(tid, "cmdline"))
 	if len(raw) > 0 {
 		argv = strings.Split(strings.TrimSuffix(string(raw), "\x00"), "\x00")
 	}

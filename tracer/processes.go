@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/readfile"
 	"ptguard/rules"
 )
 
@@ -237,7 +238,7 @@ func pidOfPidfd(tid, fd int) (int, syscall.Errno) {
 	if fd == selfThread || fd == selfGroup {
 		return tid, 0
 	}
-	text, err := os.ReadFile(procPath(tid, "fdinfo/"+strconv.Itoa(fd)))
+	text, err := readfile.All(procPath(tid, "fdinfo/"+strconv.Itoa(fd)))
 	if err != nil {
 		return 0, unix.EBADF
 	}

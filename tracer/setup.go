@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/readfile"
 )
 
 // Set-up brings the window into an address space, at the first call that needs it. The
@@ -314,7 +314,7 @@ func (l *loop) ownFilters(tid int) bool {
 
 // verifySealed asks the kernel itself whether the window is sealed in its place.
 func verifySealed(tid int, base uint64) error {
-	text, err := os.ReadFile(procPath(tid, "smaps"))
+	text, err := readfile.All(procPath(tid, "smaps"))
 	if err != nil {
 		return fmt.Errorf("read the mappings of tid %d: %w", tid, err)
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +35,8 @@ type found struct {
 
 func newLookups() *lookups {
 	l := &lookups{}
-	l.known.Store(&map[string]found{})
+	known := make(map[string]found, 512)
+	l.known.Store(&known)
 	return l
 }
 
@@ -58,15 +60,19 @@ func find(known map[string]found, path string) found {
 	if path == "/" {
 		f = resolved(path)
 	} else {
-		f = findIn(find(known, filepath.Dir(path)), path)
+		cut := strings.LastIndexByte(path, '/') // for path is clean
+		f = findIn(find(known, path[:max(1, cut)]), path, path[cut:])
 	}
 	known[path] = f
 	return f
 }
 
-// findIn finds a path whose directory has been found.
-func findIn(dir found, path string) found {
-	name := filepath.Join(dir.Path, filepath.Base(path))
+// findIn finds a path, dir/name, whose directory has been found.
+func findIn(dir found, path, slashName string) found {
+	name := path
+	if d := strings.TrimSuffix(dir.Path, "/"); d != path[:len(path)-len(slashName)] {
+		name = d + slashName
+	}
 	if dir.absent {
 		return found{Target: rules.Target{Path: name}, absent: true}
 	}

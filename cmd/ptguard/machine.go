@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/internal/image"
+	"ptguard/internal/readfile"
 	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
@@ -47,7 +48,7 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 		return nil, err
 	}
 	if rules.PrivateTmp(layers) {
-		f.Tmp = []string{filepath.Join(lookup(os.TempDir()).Path, "ptguard-private")} // a run makes its own
+		f.Tmp = []string{filepath.Join(m.lookups.lookup(os.TempDir()).Path, "ptguard-private")} // a run makes its own
 	} else {
 		m.setTmp(os.Getenv("TMPDIR"))
 	}
@@ -99,7 +100,7 @@ func (m *machine) unfit(dir string) string {
 		if home == "" || !filepath.IsAbs(home) {
 			continue
 		}
-		real := lookup(home).Path
+		real := m.lookups.lookup(home).Path
 		switch {
 		case dir == real:
 			return "your home folder"
@@ -118,7 +119,7 @@ func (m *machine) unfit(dir string) string {
 func (m *machine) setTmp(tmpdir string) {
 	f := m.facts
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
-		if t := lookup(dir); t.Exists && t.IsDir && !slices.Contains(f.Tmp, t.Path) {
+		if t := m.lookups.lookup(dir); t.Exists && t.IsDir && !slices.Contains(f.Tmp, t.Path) {
 			f.Tmp = append(f.Tmp, t.Path)
 		}
 	}
@@ -127,7 +128,7 @@ func (m *machine) setTmp(tmpdir string) {
 	}
 	t := rules.Target{}
 	if filepath.IsAbs(tmpdir) {
-		t = lookup(tmpdir)
+		t = m.lookups.lookup(tmpdir)
 	}
 	var st unix.Stat_t
 	switch err := unix.Stat(t.Path, &st); {
@@ -224,7 +225,7 @@ func canonicalDir(dir string) (string, error) {
 // passwdHome is the home folder of the password file. os/user would bring the C library
 // into the binary, and NSS with its sockets into every start.
 func passwdHome(uid int) string {
-	text, err := os.ReadFile("/etc/passwd")
+	text, err := readfile.All("/etc/passwd")
 	if err != nil {
 		return ""
 	}
@@ -239,7 +240,7 @@ func passwdHome(uid int) string {
 
 // nameservers reads resolv.conf(5).
 func nameservers(file string) []netip.Addr {
-	text, err := os.ReadFile(file)
+	text, err := readfile.All(file)
 	if err != nil {
 		return nil
 	}
