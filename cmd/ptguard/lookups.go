@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -81,7 +82,7 @@ func findIn(dir found, path, slashName string) found {
 	}
 	var st unix.Stat_t
 	switch err := unix.Fstatat(unix.AT_FDCWD, name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT); {
-	case err == unix.ENOENT:
+	case errors.Is(err, unix.ENOENT):
 		return found{Target: rules.Target{Path: name}, absent: true}
 	case err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK:
 		return resolved(path)
