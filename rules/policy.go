@@ -110,7 +110,12 @@ func (p *Policy) needs() Needs {
 }
 
 // NeedsArgv tells whether Request.Argv is looked at.
-func (p *Policy) NeedsArgv() bool { return p.argv }
+func (p *Policy) NeedsArgv() bool {
+	if p.mode != ModeOpen && p.argv {
+		return true
+	}
+	return p.outer != nil && p.outer.NeedsArgv()
+}
 
 // Line is one rule for `policy show`.
 type Line struct {

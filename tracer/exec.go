@@ -102,7 +102,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	request := rules.Request{Access: decode.Exec, Program: true, First: !l.started}
 	l.file(&r, &request.File)
 	request.File.Held = 0 // the magic link is ours, not the program's
-	if l.policyOf(s.task).Needs().Argv {
+	if l.policyOf(s.task).NeedsArgv() {
 		_, _, _, request.Argv = identity(s.tid, s.proc.pid)
 	}
 	if d := l.decide(s, &request); d.Refused() && !l.auditedImage(s, &request, d) {

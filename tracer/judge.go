@@ -30,14 +30,16 @@ type judgement struct {
 // can forge (techniques K3).
 func (l *loop) seccompStop(s stopped) {
 	l.actor = s.task
-	var info syscallInfo
-	if err := getSyscallInfo(s.tid, &info); err != nil {
+	info := &l.at
+	l.atTask = nil
+	if err := getSyscallInfo(s.tid, info); err != nil {
 		s.lost(err, "read the call of")
 		return
 	}
-	if info.Op == syscallInfoSeccomp && info.Arch == native.Audit && !l.backFromStub(s, &info) {
+	if info.Op == syscallInfoSeccomp && info.Arch == native.Audit && !l.backFromStub(s, info) {
 		return
 	}
+	l.atTask, l.atStop = s.task, s.stop
 	if s.retrying {
 		s.task.retrying = false
 	} else {
@@ -64,7 +66,8 @@ func (l *loop) seccompStop(s stopped) {
 		return
 	}
 	s.task.wide = slices.Contains(l.affinity, nr)
-	row := l.rowFor(nr, &info.Args)
+	args := info.Args
+	row := l.rowFor(nr, &args)
 	switch {
 	case row == nil && len(l.classes[nr].Rows) == 0 && !l.classes[nr].Pass:
 		l.refuseConst(s, native.SyscallName(nr), "", unknownCall)
@@ -73,7 +76,7 @@ func (l *loop) seccompStop(s stopped) {
 		// see ENOSYS without a tracer (techniques A7).
 		s.refuse(unix.ENOSYS)
 	default:
-		l.callOf(s, row, &info.Args)
+		l.callOf(s, row, &args)
 	}
 }
 
@@ -185,7 +188,7 @@ func (l *loop) dumpable(s stopped, args *[6]uint64) {
 // decide each, and refuse at the first refusal.
 func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 	l.stats.Decisions++
-	err := decode.Decode(&l.call, row, *args, memory{s.tid}, l.policyOf(s.task).Needs().Argv)
+	err := decode.Decode(&l.call, row, *args, memory{s.tid}, l.policyOf(s.task).NeedsArgv())
 	if err != nil {
 		l.undecodable(s, row, err)
 		return
@@ -194,7 +197,17 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		return
 	}
 	defer l.forget()
+	l.mayGlance, l.glanced = l.trustsGlances(s), false
 	bare, err := l.examine(s)
+	if l.glanced {
+		if err == nil && bare == 0 && l.call.Refuse == nil && l.settle(s) == nil && !l.anyRefused() {
+			l.allow(s)
+			return
+		}
+		// What is not simply allowed is looked at in full.
+		l.mayGlance, l.glanced = false, false
+		bare, err = l.examine(s)
+	}
 	switch {
 	case err != nil:
 		l.unresolvable(s, err)
@@ -230,13 +243,45 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 		l.refused(s, j, j.decision)
 		return
 	}
+	l.allow(s)
+}
+
+// allow lets a call run that every decision allows, unless a part of it still waits.
+func (l *loop) allow(s stopped) {
 	if bar := l.barredFrom(s); bar != nil {
-		l.refuseConst(s, row.Name, l.call.Event, bar)
+		l.refuseConst(s, l.call.Row.Name, l.call.Event, bar)
 		return
 	}
 	l.allowed(s)
 	l.recordAllowed(s)
 	l.carryOut(s)
+}
+
+// trustsGlances tells whether an open of this task may be decided by resolve.Glance: it is
+// sure to be run as openat2(2) on the canonical name and without links, which finds out a
+// glance that was led away, and is then looked at in full. So not where a call runs on its
+// own words, nor where we open ourselves by what we have pinned. Seals want to know more of
+// the object than a glance tells.
+func (l *loop) trustsGlances(s stopped) bool {
+	if plain || l.listener.fd < 0 || !l.started || s.proc.filtered || s.again > 0 || s.barred || served.Load() != nil || l.cfg.Policy.Seals() != nil {
+		return false
+	}
+	if now := mountChanges.Load(); now != l.mountsSeen {
+		l.mountsSeen = now
+		l.resolve.Forget()
+	}
+	l.resolve.Avoid(nil)
+	return true
+}
+
+// anyRefused tells whether some decision on the call is a refusal, enforced or not.
+func (l *loop) anyRefused() bool {
+	for i := range l.judged {
+		if l.judged[i].decision.Refused() {
+			return true
+		}
+	}
+	return false
 }
 
 // settle decides every object of the call and gives the first that is refused, nil if the
@@ -451,7 +496,10 @@ func (l *loop) walk(s stopped, j *judgement, dirfd int, flags resolve.Flags) (hi
 	if l.policy.Lists {
 		flags |= resolve.Ways
 	}
-	if err := l.resolveFor(&j.resolved, resolve.Task{TGID: s.proc.pid, TID: s.tid}, dirfd, j.object.Path, flags); err != nil {
+	t := resolve.Task{TGID: s.proc.pid, TID: s.tid}
+	if o := j.object; l.mayGlance && o.Opens && !o.TmpFile && !o.Exclusive && l.resolve.Glance(&j.resolved, t, dirfd, o.Path, flags) {
+		l.glanced = true
+	} else if err := l.resolveFor(&j.resolved, t, dirfd, j.object.Path, flags); err != nil {
 		return false, err
 	}
 	return l.policy.Lists && l.hiddenWay(s, j), nil

@@ -18,18 +18,26 @@ import (
 // loop is the one flow: wait for a stop, say what it is, have it judged or booked, resume.
 // All of it runs on the tracer thread; the only way in from other goroutines is post.
 type loop struct {
-	cfg      *Config
-	cmd      int // pid of the program
-	tasks    map[int]*task
-	classes  [512]decode.Class // by number; every number of both architectures is below 512
-	policy   decode.Policy
-	facts    facts
-	call     decode.Call
-	number   uint64 // of the call at hand
+	cfg     *Config
+	cmd     int // pid of the program
+	tasks   map[int]*task
+	classes [512]decode.Class // by number; every number of both architectures is below 512
+	policy  decode.Policy
+	facts   facts
+	call    decode.Call
+	number  uint64 // of the call at hand
+	// at is that call as the kernel told it at stop atStop of atTask.
+	at       syscallInfo
+	atTask   *task
+	atStop   uint64
+	oldCalls bool // calls cannot be replaced by PTRACE_SET_SYSCALL_INFO
 	tier     Tier
 	judged   []judgement // of the call at hand, reused
 	resolve  *resolve.Resolver
-	listener *listener
+	// mayGlance: the call at hand may be decided by a glance; glanced: some object of it was.
+	mayGlance, glanced bool
+	mountsSeen         uint64
+	listener           *listener
 	// walks counts binds on their way, heldChanges are the changes to names that wait for them.
 	walks       int
 	changes     int // walks that change names themselves, which binds and looks wait for

@@ -107,6 +107,17 @@ func getSyscallInfo(tid int, info *syscallInfo) error {
 	return ptraceFill(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(*info), unsafe.Pointer(info))
 }
 
+// ptraceSetSyscallInfo is PTRACE_SET_SYSCALL_INFO of linux/ptrace.h (6.16).
+const ptraceSetSyscallInfo = 0x4212
+
+// setCall replaces the call of a task in a seccomp stop that info tells of. Before Linux 6.16
+// it fails with EIO and changes nothing.
+func setCall(tid int, info *syscallInfo, c *call) error {
+	next := *info
+	next.Nr, next.Args = c.nr, c.args
+	return ptraceFill(ptraceSetSyscallInfo, tid, unsafe.Sizeof(next), unsafe.Pointer(&next))
+}
+
 // eventMessage is PTRACE_GETEVENTMSG: the new task of a fork, the old id of an exec.
 func eventMessage(tid int) (int, error) {
 	var msg uint64

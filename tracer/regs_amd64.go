@@ -16,6 +16,7 @@ const (
 	offRAX     = 10 * 8
 	offRDI     = 14 * 8
 	offOrigRAX = 15 * 8
+	offRIP     = 16 * 8
 )
 
 // skipCall makes the kernel skip the stopped call and return result (seccomp(2),

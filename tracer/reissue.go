@@ -162,22 +162,31 @@ func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
 			return
 		}
 	}
-	var r registers
-	if err := getRegisters(s.tid, &r); err != nil {
-		s.lost(err, "read registers of")
-		return
-	}
 	if s.frames == nil {
 		s.task.frames = new([frames]frame)
 	}
 	f := s.frameAt
 	s.task.frameAt = (f + 1) % frames
-	s.frames[f] = frame{pending(&r), instruction(&r)}
+	var r registers
+	short := l.knowsCall(s)
+	if short {
+		s.frames[f] = frame{call{l.at.Nr, l.at.Args}, l.at.IP}
+	} else {
+		if err := getRegisters(s.tid, &r); err != nil {
+			s.lost(err, "read registers of")
+			return
+		}
+		s.frames[f] = frame{pending(&r), instruction(&r)}
+	}
 	c := fill(sp.win, slot)
 	for i := len(c.args); i > 4; i-- { // what the call does not use stays
 		if c.args[i-1] == 0 {
 			c.args[i-1] = s.frames[f].call.args[i-1]
 		}
+	}
+	if short {
+		l.replaceCall(s, stub, slot, f, &c)
+		return
 	}
 	if stub {
 		enterStub(&r, sp, slot, f, &c)
@@ -193,6 +202,42 @@ func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
 		s.request(unix.PTRACE_CONT, 0)
 		return
 	}
+	s.request(unix.PTRACE_SYSCALL, 0)
+}
+
+// knowsCall tells whether the call that s is stopped at is at hand as the kernel told it, and
+// may be replaced as that: then the other registers need be neither read nor written.
+func (l *loop) knowsCall(s stopped) bool {
+	return setsCalls && !l.oldCalls && l.atTask == s.task && l.atStop == s.stop
+}
+
+// replaceCall is the end of reissue without the registers.
+func (l *loop) replaceCall(s stopped, stub bool, slot, f int, c *call) {
+	asked := &s.frames[f]
+	err := setCall(s.tid, &l.at, c)
+	if errors.Is(err, unix.EIO) { // PTRACE_SET_SYSCALL_INFO came with Linux 6.16
+		l.oldCalls = true
+		var r registers
+		if err = getRegisters(s.tid, &r); err == nil {
+			if stub {
+				enterStub(&r, s.space, slot, f, c)
+			} else {
+				setPending(&r, c)
+			}
+			err = setRegisters(s.tid, &r)
+		}
+	} else if err == nil && stub {
+		err = jumpToStub(s.tid, s.space, slot, f, asked)
+	}
+	if err != nil {
+		s.lost(err, "replace the call of")
+		return
+	}
+	if stub {
+		s.request(unix.PTRACE_CONT, 0)
+		return
+	}
+	s.task.leaving = &leaving{frame: f, slot: slot}
 	s.request(unix.PTRACE_SYSCALL, 0)
 }
 

@@ -5,6 +5,7 @@ package tracer
 import (
 	"encoding/binary"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,8 +17,13 @@ const hasStub = !withoutStub
 // registers are the registers of a stopped task.
 type registers = syscall.PtraceRegs
 
-func getRegisters(tid int, r *registers) error { return syscall.PtraceGetRegs(tid, r) }
-func setRegisters(tid int, r *registers) error { return syscall.PtraceSetRegs(tid, r) }
+func getRegisters(tid int, r *registers) error {
+	return ptraceFill(unix.PTRACE_GETREGS, tid, 0, unsafe.Pointer(r))
+}
+
+func setRegisters(tid int, r *registers) error {
+	return ptraceFill(unix.PTRACE_SETREGS, tid, 0, unsafe.Pointer(r))
+}
 
 // call is a system call in registers.
 type call struct {
@@ -122,12 +128,26 @@ func setupFailed(r *registers) bool { return r.R12 != 0 }
 // enterStub makes the pending call run as c from the stub of frame f, which then goes back
 // to where the task was.
 func enterStub(r *registers, sp *space, slot, f int, c *call) {
+	r.Rip = fillStub(sp, slot, f, [5]uint64{r.Rdi, r.Rsi, r.Rdx, r.R10, r.Rip})
+	setPending(r, c)
+}
+
+// fillStub gives a stub what it is to put back, and gives where the task is to go on.
+func fillStub(sp *space, slot, f int, words [5]uint64) (ip uint64) {
 	frame := sp.win.mem[frameOffset(slot, f):]
-	for i, word := range []uint64{r.Rdi, r.Rsi, r.Rdx, r.R10, r.Rip} {
+	for i, word := range words {
 		binary.LittleEndian.PutUint64(frame[8*i:], word)
 	}
-	setPending(r, c)
-	r.Rip = sp.base + uint64((slot*frames+f)*stubSize) + 2
+	return sp.base + uint64((slot*frames+f)*stubSize) + 2
+}
+
+// setsCalls: setCall and jumpToStub do all that a reissue needs.
+const setsCalls = true
+
+// jumpToStub is what enterStub does besides replacing the call.
+func jumpToStub(tid int, sp *space, slot, f int, asked *frame) error {
+	a := &asked.call.args
+	return ptrace(unix.PTRACE_POKEUSR, tid, offRIP, uintptr(fillStub(sp, slot, f, [5]uint64{a[0], a[1], a[2], a[3], asked.ip})))
 }
 
 var _ = unix.AT_FDCWD

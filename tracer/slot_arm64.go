@@ -83,6 +83,11 @@ func setupFailed(*registers) bool { return true }
 
 func enterStub(*registers, *space, int, int, *call) {}
 
+// setsCalls: a call is replaced by its registers.
+const setsCalls = false
+
+func jumpToStub(int, *space, int, int, *frame) error { return unix.ENOSYS }
+
 // restoreCall gives a task its own words back at the exit stop of a reissued call; x0 is
 // the result, unless the kernel is about to restart the call, when it takes the argument
 // from where it saved it, so the number is put back for that case.

@@ -38,6 +38,9 @@ var localTypes = strings.Fields(`adfs affs bcachefs befs bfs binfmt_misc bpf btr
 // any time. The one that "/" is on is not counted: nothing runs without it anyway.
 var served atomic.Pointer[map[uint64]bool]
 
+// mountChanges counts the changes of the mounts where we are.
+var mountChanges atomic.Uint64
+
 func isServed(dev uint64) bool {
 	devices := served.Load()
 	return devices != nil && (*devices)[dev]
@@ -102,6 +105,7 @@ func watchMounts() error {
 			if _, err := unix.Poll(polled, -1); err != nil && !errors.Is(err, unix.EINTR) {
 				return
 			}
+			mountChanges.Add(1)
 			_ = readServed(mounts) // what cannot be read leaves what was known
 		}
 	}()

@@ -3,10 +3,12 @@
 package resolve
 
 import (
+	"errors"
 	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +26,8 @@ type world struct {
 	r      *Resolver
 	dirfds []int
 	dirs   []string
+	// glances counts the answers of Glance.
+	glances int
 }
 
 var alphabet = []string{"a", "b", "c", "a", "b", "c", "\xff\xfe", "x (deleted)", long255}
@@ -159,7 +163,50 @@ func (w *world) resolve(dirfd int, path string, f Flags) *Object {
 	if err := w.r.Resolve(o, w.task(), dirfd, path, f); err != nil {
 		w.t.Fatalf("Resolve(%d, %q, %b): %v", dirfd, path, f, err)
 	}
+	w.unlearned(o, dirfd, path, f)
+	w.glance(o, dirfd, path, f)
 	return o
+}
+
+// unlearned compares with the answer of a Resolver that knows nothing from before.
+func (w *world) unlearned(o *Object, dirfd int, path string, f Flags) {
+	w.t.Helper()
+	r, err := New()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var plain Object
+	if err := r.Resolve(&plain, w.task(), dirfd, path, f); err != nil {
+		w.t.Fatalf("Resolve(%d, %q, %b): %v", dirfd, path, f, err)
+	}
+	plain.Close()
+	if plain.Path != o.Path || plain.Errno != o.Errno || plain.Name != o.Name || plain.Exists != o.Exists || plain.Nameless != o.Nameless ||
+		plain.Stat.Ino != o.Stat.Ino || plain.ProcPID != o.ProcPID || !slices.Equal(plain.Hops, o.Hops) {
+		w.t.Errorf("dirfd %d %q flags %b: %+v, without what was learned %+v", dirfd, path, f, *o, plain)
+	}
+}
+
+// glance: a glance that is not led away by a link, as the kernel finds when it is told to
+// follow none, is what Resolve finds.
+func (w *world) glance(o *Object, dirfd int, path string, f Flags) {
+	w.t.Helper()
+	var g Object
+	if !w.r.Glance(&g, w.task(), dirfd, path, f) {
+		return
+	}
+	w.glances++
+	fd, err := unix.Openat2(unix.AT_FDCWD, g.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: noLinks})
+	if errors.Is(err, unix.ELOOP) {
+		return
+	}
+	if err != nil {
+		w.t.Errorf("dirfd %d %q flags %b: glance at %q: %v", dirfd, path, f, g.Path, err)
+		return
+	}
+	unix.Close(fd)
+	if g.Path != o.Path || g.Name != o.Name || g.Stat.Ino != o.Stat.Ino || !o.Exists || o.Errno != 0 || g.FD != -1 || g.Parent != -1 {
+		w.t.Errorf("dirfd %d %q flags %b: glance %+v, object %+v", dirfd, path, f, g, *o)
+	}
 }
 
 // same compares an object with what the kernel said to the child.
@@ -389,7 +436,7 @@ var flagSets = []Flags{
 
 func TestKernel(t *testing.T) {
 	const worlds, questions = 40, 1500
-	var objects, refused int
+	var objects, refused, glances int
 	errnos := map[syscall.Errno]int{}
 	for seed := range int64(worlds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -416,6 +463,7 @@ func TestKernel(t *testing.T) {
 					t.FailNow()
 				}
 			}
+			glances += w.glances
 			if now := countFDs(t); now != held {
 				t.Errorf("%d descriptors, %d before the questions (%d at first)", now, held, before)
 			}
@@ -425,7 +473,10 @@ func TestKernel(t *testing.T) {
 	if objects < refused/4 || refused < objects/4 || errnos[unix.ELOOP] < 50 || errnos[unix.ENOTDIR] < 50 || errnos[unix.EXDEV] < 50 {
 		t.Errorf("%d objects, %d refusals: %v", objects, refused, errnos)
 	}
-	t.Logf("%d objects, %d refusals: %v", objects, refused, errnos)
+	if glances < objects/20 {
+		t.Errorf("%d glances at %d objects", glances, objects)
+	}
+	t.Logf("%d objects, %d glances, %d refusals: %v", objects, glances, refused, errnos)
 }
 
 func countFDs(t testing.TB) int {

@@ -28,7 +28,7 @@ func (w *walk) reached(fd int) error {
 		return fmt.Errorf("stat object: %w", errno)
 	}
 	o.Exists = true
-	if err := w.identify(fd, &o.Stat); err != nil {
+	if err := w.identify(fd, &o.Stat, w.found); err != nil {
 		return err
 	}
 	if (w.mustDir || w.flags&Directory != 0) && o.Stat.Mode&unix.S_IFMT != unix.S_IFDIR {
@@ -61,7 +61,7 @@ func (w *walk) inParent(name string) error {
 	if errno := fstat(w.cur, &w.st); errno != 0 {
 		return fmt.Errorf("stat parent: %w", errno)
 	}
-	if err := w.identify(w.cur, &w.st); err != nil {
+	if err := w.identify(w.cur, &w.st, w.known); err != nil {
 		return err
 	}
 	// No name can be made in a removed directory or in proc.
@@ -79,14 +79,19 @@ func (w *walk) inParent(name string) error {
 	o.Magic, o.MagicPID, o.MagicFD, o.HeldFlags = MagicNone, 0, 0, 0
 	o.Name = name
 	if !o.Nameless {
-		o.Path = join(o.Path, name)
+		o.Path = w.join(o.Path, name)
 	}
 	return nil
 }
 
-// identify sets Path, or Nameless and its kind, to what the kernel calls fd.
-func (w *walk) identify(fd int, st *unix.Stat_t) error {
+// identify sets Path, or Nameless and its kind, to what the kernel calls fd; known is that, if
+// it need not be asked.
+func (w *walk) identify(fd int, st *unix.Stat_t, known string) error {
 	o := w.o
+	if known != "" {
+		o.Path = known
+		return nil
+	}
 	// A name can change between the question for it and its proof: ask again then.
 	for range maxSwaps {
 		text, errno := w.text(fd)
@@ -101,7 +106,7 @@ func (w *walk) identify(fd int, st *unix.Stat_t) error {
 			return nil
 		}
 		gone := bytes.HasSuffix(text, []byte(deletedSuffix))
-		path := string(text)
+		path := w.names.Of(text)
 		if !gone && !w.unsure {
 			o.Path = path
 			return nil
@@ -157,7 +162,8 @@ func (w *walk) isMemfd(fd int, st *unix.Stat_t) bool {
 
 // text reads the kernel's name of our descriptor fd into the buffer of calls.
 func (r *Resolver) text(fd int) ([]byte, syscall.Errno) {
-	return r.readlinkat(r.view.self, strconv.Itoa(fd))
+	var b [20]byte
+	return r.readlinkat(r.view.self, r.names.Of(strconv.AppendInt(b[:0], int64(fd), 10)))
 }
 
 // kindOf gives the word before ":" of a name like "pipe:[4711]"; name spaces are "ns".
@@ -231,6 +237,17 @@ func (w *walk) sofar() string {
 		return "/"
 	}
 	return string(b)
+}
+
+// join is join without an allocation for a name that was met before.
+func (r *Resolver) join(dir, name string) string {
+	if dir == "/" {
+		dir = ""
+	}
+	if len(dir)+1+len(name) > len(r.room) {
+		return dir + "/" + name
+	}
+	return r.names.Of(append(append(append(r.room[:0], dir...), '/'), name...))
 }
 
 func join(dir, name string) string {

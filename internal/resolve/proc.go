@@ -107,23 +107,6 @@ func (v *procView) check() error {
 	return nil
 }
 
-// taskDir gives the link below /proc that stands for a dirfd of a task, "" if dirfd cannot
-// be a descriptor.
-func (v *procView) taskDir(tid, dirfd int) string {
-	var b [48]byte
-	s := strconv.AppendInt(b[:0], int64(tid), 10)
-	switch {
-	case dirfd == unix.AT_FDCWD:
-		s = append(s, "/cwd"...)
-	case dirfd < 0:
-		return ""
-	default:
-		s = append(s, "/fd/"...)
-		s = strconv.AppendInt(s, int64(dirfd), 10)
-	}
-	return string(s)
-}
-
 // procLink says what the link name in cur, on a proc file system, is to the task: the text
 // of an ordinary link, or a magic link. text is what we read ourselves.
 func (w *walk) procLink(name, text string) (string, bool, syscall.Errno, error) {

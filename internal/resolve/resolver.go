@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/intern"
 )
 
 // Resolver resolves paths, one at a time: it owns the buffers that spare the hot path its
@@ -22,6 +23,9 @@ type Resolver struct {
 	// rootLinks are links that were met in "/" (lib, bin). It is a hint where a leap would
 	// fail, and costs a few steps if it is out of date.
 	rootLinks map[string]bool
+	exact     map[string]bool // by name with a slash at its end, see exact.go
+	names     intern.Strings
+	room      [pathMax]byte
 }
 
 // New gives a Resolver. It fails where paths cannot be resolved at all: no /proc of our
@@ -31,7 +35,7 @@ func New() (*Resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Resolver{view: view, rootLinks: map[string]bool{}}, nil
+	return &Resolver{view: view, rootLinks: map[string]bool{}, exact: map[string]bool{}}, nil
 }
 
 // ErrServed says that a path leads to a file system that the Resolver was told not to ask.
@@ -82,6 +86,7 @@ func (r *Resolver) Resolve(o *Object, t Task, dirfd int, path string, f Flags) e
 		*o = Object{FD: -1, Parent: -1}
 		return fmt.Errorf("resolve path of tid %d: %w", t.TID, err)
 	}
+	r.learn(o)
 	return nil
 }
 
@@ -117,14 +122,17 @@ func (w *walk) start(dirfd int, path string) (done bool, err error) {
 			return true, w.refuse(unix.EXDEV, path)
 		}
 		w.cur, w.rooted = w.view.root, true
+		if scoped == 0 {
+			w.asked = path
+		}
 		return false, nil
 	}
 	var flags uint64 = unix.O_DIRECTORY
 	if path == "" {
 		flags = 0
 	}
-	link := w.view.taskDir(w.task.TID, dirfd)
-	if link == "" { // no descriptor number
+	link := w.taskLink(w.task.TID, dirfd) // below /proc
+	if link == "" {                       // no descriptor number
 		return true, w.refuse(unix.EBADF, path)
 	}
 	fd, errno := w.openat(w.view.proc, link, flags, 0)

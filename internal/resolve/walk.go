@@ -40,11 +40,15 @@ type walk struct {
 	unsure  bool
 	mustDir bool // a trailing slash was met: follow, and want a directory
 	rooted  bool // the kernel has looked up "/" by now, see rootJump
-	st      unix.Stat_t
+	// asked is the path as given, if it is absolute; known is the kernel's name of cur, found
+	// that of what a leap has found, where the list of exact directories tells them.
+	asked, known, found string
+	st                  unix.Stat_t
 }
 
 // setCur moves on to fd.
 func (w *walk) setCur(fd int) {
+	w.known = ""
 	if w.cur != w.view.root {
 		closeFD(w.cur)
 	}
@@ -154,6 +158,9 @@ func (w *walk) leap(rest string) int {
 		fd, errno := w.openat(w.cur, rest, flags, resolve)
 		if errno == 0 {
 			w.mustDir = w.mustDir || slash
+			if w.whole(rest) && !slash {
+				w.found = w.canonical(w.asked)
+			}
 			return fd
 		}
 		if errno != unix.ENOENT && errno != unix.ELOOP {
@@ -168,10 +175,21 @@ func (w *walk) leap(rest string) int {
 		if errno != 0 {
 			return -1
 		}
+		whole := w.whole(rest)
 		w.enter(fd, last)
+		if whole {
+			if dir = w.asked[:len(w.asked)-len(last)]; w.exact[dir] {
+				w.known = dir[:len(dir)-1]
+			}
+		}
 	}
 	w.atLink = linked
 	return -1
+}
+
+// whole tells whether rest is all of an absolute path, and the walk at its beginning.
+func (w *walk) whole(rest string) bool {
+	return len(w.asked) == len(rest)+1 && len(w.rest) == 1 && w.cur == w.view.root && w.links == 0
 }
 
 // enter makes fd, found by name, the place reached, with rest to be walked from there.

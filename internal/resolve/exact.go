@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Most paths are already what they would be resolved to. What spares them the way there is
+// a list of exact directories: canonical names of directories in which the kernel tells
+// upper from lower case, so that "name, found beneath this one without a link, spelled so"
+// is all there is to a canonical path.
+//
+// No descriptor is kept and nothing of an object: only that a text once was the kernel's own
+// name of a directory. What can change under it, and how that is seen:
+//
+//   - A link may take the place of a directory on the way. Resolve asks the kernel each time
+//     (openat2 with RESOLVE_NO_SYMLINKS), so it sees it. Glance does not: its caller must
+//     have the kernel walk the name without links, see there.
+//   - The object, its type, inode and mount are asked for each time.
+//   - Whether a directory folds case is fixed while it has entries (ext4, f2fs, tmpfs:
+//     chattr +F wants it empty), or for as long as it is mounted (vfat). One that folds could
+//     take the place of one that does not only by a mount or rename from outside the tree:
+//     of the tree's own making there is nothing in it that a rule could be about. Then two
+//     spellings of a name would be two names until Forget, as they are wherever the kernel
+//     names the object by the spelling that came first.
+//   - The root, and so what "/" is, is ours and the task's for ever: chroot(2) and mounts
+//     are refused inside.
+
+// maxExact bounds the list. When it is full it starts anew.
+const maxExact = 4096
+
+// Forget empties the list of exact directories, when mounts have changed.
+func (r *Resolver) Forget() { clear(r.exact) }
+
+// plainName tells whether a name means the same on every file system that tells upper from
+// lower case: no dots to be walked, nothing that Unicode or DOS rules could fold.
+func plainName(name string) bool {
+	if name == "" || name == "." || name == ".." {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || c == '/' {
+			return false
+		}
+	}
+	return name[len(name)-1] != '.'
+}
+
+// canonical gives path, absolute and found from "/" without a link, if it is the kernel's
+// name of what was found by the list alone; else "".
+func (r *Resolver) canonical(path string) string {
+	dir, name := path[:strings.LastIndexByte(path, '/')+1], baseName(path)
+	if !r.exact[dir] || !plainName(name) || len(path) >= pathMax {
+		return ""
+	}
+	return path
+}
+
+// learn puts the directory of an object into the list, if the object shows that case counts
+// there.
+func (r *Resolver) learn(o *Object) {
+	if o.Errno != 0 || o.Nameless || !o.Exists || o.ProcPID != 0 || o.LastDot || r.served != nil || o.Stat.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return
+	}
+	at := strings.LastIndexByte(o.Path, '/') + 1
+	if at == 0 || r.exact[o.Path[:at]] || len(o.Path) >= pathMax || !plainName(o.Path[at:]) || o.Stat.Dev == r.view.dev {
+		return
+	}
+	b := r.room[:copy(r.room[:], o.Path)]
+	letters := false
+	for i := at; i < len(b); i++ {
+		if c := b[i] | 0x20; c >= 'a' && c <= 'z' {
+			b[i] ^= 0x20
+			letters = true
+		}
+	}
+	if !letters {
+		return
+	}
+	same := func(st *unix.Stat_t) bool { return st.Dev == o.Stat.Dev && st.Ino == o.Stat.Ino }
+	var st unix.Stat_t
+	if errno := r.fstatat(r.view.root, string(b[1:]), &st); errno != unix.ENOENT && (errno != 0 || same(&st)) {
+		return
+	}
+	if r.fstatat(r.view.root, o.Path[1:], &st) != 0 || !same(&st) {
+		return // it may have been gone in between
+	}
+	if len(r.exact) >= maxExact {
+		clear(r.exact)
+	}
+	r.exact[strings.Clone(o.Path[:at])] = true
+}
+
+// glances are the flags of Resolve that Glance can answer.
+const glances = NoFollow | MayCreate | Directory | NoSymlinks | NoMagicLinks | Ways
+
+// Glance is Resolve by one or three looks, for an object that exists in an exact directory
+// and is no link; false where that is not so or not known, and then o says nothing. It pins
+// nothing: FD and Parent are -1.
+//
+// A link may have taken the place of a directory since the list was made, and then o is what
+// the link leads to, under a name that is not canonical. So it is for calls that the kernel
+// is made to walk again by o.Path without following links (RESOLVE_NO_SYMLINKS), which
+// fails then, and only what is allowed by it may be believed: a refusal, or an errno, must be
+// found again by Resolve.
+func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bool {
+	if f&^glances != 0 || r.served != nil || len(r.exact) == 0 || len(path) >= pathMax || strings.IndexByte(path, 0) >= 0 {
+		return false
+	}
+	name := baseName(path)
+	if !plainName(name) {
+		return false
+	}
+	full, relative := path, path[0] != '/'
+	link := ""
+	if relative {
+		if link = r.taskLink(t.TID, dirfd); link == "" {
+			return false
+		}
+		text, errno := r.readlinkat(r.view.proc, link)
+		if errno != 0 || len(text) == 0 || text[0] != '/' || len(text)+1+len(path) >= pathMax {
+			return false
+		}
+		b := append(r.room[:0], text...)
+		if len(text) > 1 {
+			b = append(b, '/')
+		}
+		full = r.names.Of(append(b, path...))
+	}
+	if !r.exact[full[:len(full)-len(name)]] {
+		return false
+	}
+	*o = Object{FD: -1, Parent: -1, Path: full, Name: full[len(full)-len(name):], Exists: true}
+	if r.fstatat(r.view.root, full[1:], &o.Stat) != 0 {
+		return false
+	}
+	switch kind := o.Stat.Mode & unix.S_IFMT; {
+	case kind == unix.S_IFLNK, f&Directory != 0 && kind != unix.S_IFDIR:
+		return false
+	case o.Stat.Dev == r.view.dev, o.Stat.Blksize == procBlock && unix.Major(o.Stat.Dev) == 0: // see onProc
+		return false
+	}
+	if !relative {
+		return true
+	}
+	// Is that what the task means? Its directory may be deleted, or beneath another mount.
+	b := append(append(append(r.room[:0], link...), '/'), path...)
+	if len(b) >= pathMax {
+		return false
+	}
+	var st unix.Stat_t
+	return r.fstatat(r.view.proc, r.names.Of(b), &st) == 0 && st.Dev == o.Stat.Dev && st.Ino == o.Stat.Ino
+}
+
+// taskLink is taskDir without an allocation for a link that was asked for before.
+func (r *Resolver) taskLink(tid, dirfd int) string {
+	var b [48]byte
+	return r.names.Of(appendTaskDir(b[:0], tid, dirfd))
+}
+
+func appendTaskDir(s []byte, tid, dirfd int) []byte {
+	if dirfd < 0 && dirfd != unix.AT_FDCWD {
+		return nil
+	}
+	s = strconv.AppendInt(s, int64(tid), 10)
+	if dirfd == unix.AT_FDCWD {
+		return append(s, "/cwd"...)
+	}
+	return strconv.AppendInt(append(s, "/fd/"...), int64(dirfd), 10)
+}

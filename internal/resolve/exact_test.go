@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A link that takes the place of a directory which is known: a glance is led away by it, the
+// kernel says so when it is told to follow none, and Resolve sees it.
+func TestGlanceAtLink(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/d/e", 0o755), os.MkdirAll(root+"/other/e", 0o755),
+		os.WriteFile(root+"/d/e/file", nil, 0o644), os.WriteFile(root+"/other/e/file", nil, 0o644))
+	name := root + "/d/e/file"
+	var g Object
+	if w.r.Glance(&g, w.task(), unix.AT_FDCWD, name, 0) {
+		t.Fatal("a glance at what was never seen")
+	}
+	first := w.resolve(unix.AT_FDCWD, name, 0)
+	first.Close()
+	for _, path := range []string{name, "d/e/file"} {
+		if !w.r.Glance(&g, w.task(), unix.AT_FDCWD, path, 0) || g.Path != name || g.Stat.Ino != first.Stat.Ino || !g.Exists {
+			t.Fatalf("%s: %+v", path, g)
+		}
+	}
+	must(t, os.Rename(root+"/d", root+"/moved"), os.Symlink("other", root+"/d"))
+	if w.r.Glance(&g, w.task(), unix.AT_FDCWD, name, 0) && g.Path != name {
+		t.Errorf("glance says %q", g.Path)
+	}
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if _, err := unix.Openat2(unix.AT_FDCWD, name, &how); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("the name without links: %v", err)
+	}
+	o := w.resolve(unix.AT_FDCWD, name, 0)
+	defer o.Close()
+	if o.Path != root+"/other/e/file" {
+		t.Errorf("resolved to %q", o.Path)
+	}
+}
+
+// What a glance must not answer: links, absent names, dots, slashes at the end, a directory
+// of the task that its name no longer leads to, and where spelling does not count.
+func TestNoGlance(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/d/sub", 0o755), os.MkdirAll(root+"/gone", 0o755), os.MkdirAll(root+"/folds", 0o755),
+		os.WriteFile(root+"/d/file", nil, 0o644), os.WriteFile(root+"/gone/file", nil, 0o644), os.WriteFile(root+"/folds/file", nil, 0o644),
+		os.Link(root+"/folds/file", root+"/folds/FILE"), os.Symlink("file", root+"/d/link"))
+	for _, path := range []string{"/d/file", "/gone/file", "/folds/file", "/d"} {
+		o := w.resolve(unix.AT_FDCWD, root+path, 0)
+		o.Close()
+	}
+	var g Object
+	no := func(path string, f Flags) {
+		t.Helper()
+		if w.r.Glance(&g, w.task(), unix.AT_FDCWD, path, f) {
+			t.Errorf("glance at %q: %+v", path, g)
+		}
+	}
+	yes := func(path string, f Flags) {
+		t.Helper()
+		if !w.r.Glance(&g, w.task(), unix.AT_FDCWD, path, f) {
+			t.Errorf("no glance at %q", path)
+		}
+	}
+	yes(root+"/d/file", 0)
+	yes("d/file", MayCreate)
+	yes(root+"/d/sub", Directory)
+	no(root+"/d/file", Directory)
+	no(root+"/d/file", Entry)
+	no(root+"/d/file", Beneath)
+	for _, path := range []string{
+		root + "/d/link", root + "/d/none", root + "/d/./file", root + "/d//file", root + "/d/sub/", root + "/d/sub/..",
+		root + "/d/.", "", "/", "/proc/self/status", "/proc/1/status",
+	} {
+		no(path, 0)
+	}
+	// Both spellings lead to one inode, as where case is folded.
+	no(root+"/folds/file", 0)
+
+	// The task is in a directory whose name has gone to another.
+	w.do(request{Op: "chdir", Path: root + "/gone"})
+	yes("file", 0)
+	must(t, os.Rename(root+"/gone", root+"/elsewhere"), os.Mkdir(root+"/gone", 0o755), os.WriteFile(root+"/gone/file", nil, 0o644))
+	no("file", 0) // the new name is not known
+	o := w.resolve(unix.AT_FDCWD, "file", 0)
+	o.Close()
+	yes("file", 0)
+	if g.Path != root+"/elsewhere/file" {
+		t.Errorf("glance at %q", g.Path)
+	}
+	must(t, os.RemoveAll(root+"/elsewhere"), os.Mkdir(root+"/elsewhere", 0o755), os.WriteFile(root+"/elsewhere/file", nil, 0o644))
+	no("file", 0) // removed
+	w.r.Forget()
+	no(root+"/d/file", 0)
+}
+
+// What is learned is bounded.
+func TestExactIsBounded(t *testing.T) {
+	w, root := place(t)
+	must(t, os.WriteFile(root+"/file", nil, 0o644))
+	for i := range maxExact + 10 {
+		w.r.exact[strings.Repeat("/x", i+1)+"/"] = true
+		if len(w.r.exact) >= maxExact {
+			break
+		}
+	}
+	o := w.resolve(unix.AT_FDCWD, root+"/file", 0)
+	o.Close()
+	if n := len(w.r.exact); n != 1 || !w.r.exact[root+"/"] {
+		t.Errorf("%d directories", n)
+	}
+}
+
+// The paths that programs open again and again cost no allocation.
+func TestAllocations(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/d/e", 0o755), os.WriteFile(root+"/d/e/file", nil, 0o644), os.WriteFile(root+"/12", nil, 0o644))
+	var o Object
+	for _, q := range []struct {
+		path string
+		f    Flags
+	}{{root + "/d/e/file", 0}, {"d/e/file", 0}, {root + "/d/e/file", Entry}, {"d/e/file", Entry}, {root + "/d/e/new", Entry}, {"d/e/new", MayCreate}} {
+		if n := testing.AllocsPerRun(100, func() {
+			if err := w.r.Resolve(&o, w.task(), unix.AT_FDCWD, q.path, q.f); err != nil || o.Errno != 0 {
+				t.Fatal(err, o.Errno)
+			}
+			o.Close()
+		}); n != 0 {
+			t.Errorf("resolve %s %b: %v allocations", q.path, q.f, n)
+		}
+	}
+	for _, path := range []string{root + "/d/e/file", "d/e/file"} {
+		if n := testing.AllocsPerRun(100, func() {
+			if !w.r.Glance(&o, w.task(), unix.AT_FDCWD, path, 0) {
+				t.Fatal("no glance")
+			}
+		}); n != 0 {
+			t.Errorf("glance at %s: %v allocations", path, n)
+		}
+	}
+}
