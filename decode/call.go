@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/intern"
 )
 
 // Object is one thing that a call touches, as the call names it; package resolve finds
@@ -65,7 +66,8 @@ type Call struct {
 	// Refuse is set when the words of the call alone forbid it (a device node, a whiteout).
 	Refuse *Answer
 
-	buf [pathMax]byte
+	buf  [pathMax]byte
+	kept intern.Strings
 }
 
 // Decode fills c for a call of row with the six argument words of the stop. wantArgv: read
@@ -107,7 +109,7 @@ func (c *Call) argument(i int, arg Arg, dir *int32, m Memory, wantArgv bool) err
 			c.Objects = append(c.Objects, o)
 			return c.nullPath()
 		}
-		text, err := readString(m, c.buf[:], word, pathMax, "path")
+		text, err := c.readString(m, word, "path")
 		if err != nil {
 			return err
 		}
@@ -259,7 +261,7 @@ func (c *Call) openHow(addr, size uint64, m Memory) error {
 	if size > pageSize {
 		return &Fault{Errno: syscall.E2BIG, Plain: true, What: "size of open_how"}
 	}
-	raw := make([]byte, size)
+	raw := c.buf[:size]
 	if err := readFull(m, raw, addr, "open_how"); err != nil {
 		return err
 	}
@@ -431,7 +433,7 @@ func (c *Call) renameFlags(flags uint32) {
 }
 
 func (c *Call) address(addr, length uint64, access Access, send bool, index int, m Memory) error {
-	a, ok, err := readSockaddr(m, addr, length, access, send)
+	a, ok, err := c.readSockaddr(m, addr, length, access, send)
 	if err != nil || !ok {
 		return err
 	}
@@ -447,14 +449,14 @@ const (
 )
 
 func (c *Call) message(addr uint64, index int, m Memory) error {
-	var raw [sizeOfMsghdr]byte
-	if err := readFull(m, raw[:], addr, "msghdr"); err != nil {
+	raw := c.buf[:sizeOfMsghdr]
+	if err := readFull(m, raw, addr, "msghdr"); err != nil {
 		return err
 	}
 	if index == 0 {
-		c.Header, c.HasHeader = raw, true
+		c.Header, c.HasHeader = [sizeOfMsghdr]byte(raw), true
 	}
-	name, length := binary.NativeEndian.Uint64(raw[:]), uint64(binary.NativeEndian.Uint32(raw[8:]))
+	name, length := binary.NativeEndian.Uint64(raw), uint64(binary.NativeEndian.Uint32(raw[8:]))
 	if name == 0 || length == 0 {
 		return nil
 	}

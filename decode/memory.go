@@ -48,22 +48,32 @@ func unreadable(what string, err error) error {
 // readString reads a NUL-terminated string of at most limit bytes with the NUL. It reads
 // to the end of a page first, for the string may end just before a hole (techniques B12).
 func readString(m Memory, buf []byte, addr uint64, limit int, what string) (string, error) {
-	if len(buf) > limit {
-		buf = buf[:limit]
-	}
+	text, err := readText(m, buf[:min(len(buf), limit)], addr, what)
+	return string(text), err
+}
+
+// readString is readString for a path of the call, without an allocation for one that was
+// read before.
+func (c *Call) readString(m Memory, addr uint64, what string) (string, error) {
+	text, err := readText(m, c.buf[:], addr, what)
+	return c.kept.Of(text), err
+}
+
+// readText reads a string into buf.
+func readText(m Memory, buf []byte, addr uint64, what string) ([]byte, error) {
 	n := 0
 	for n < len(buf) {
 		want := min(len(buf)-n, pageSize-int((addr+uint64(n))%pageSize))
 		got, err := m.ReadMem(buf[n:n+want], addr+uint64(n))
 		if err != nil || got == 0 {
-			return "", unreadable(what, err)
+			return nil, unreadable(what, err)
 		}
 		if end := bytes.IndexByte(buf[n:n+got], 0); end >= 0 {
-			return string(buf[:n+end]), nil
+			return buf[:n+end], nil
 		}
 		n += got
 	}
-	return "", &Fault{Errno: syscall.ENAMETOOLONG, Plain: true, What: "read " + what}
+	return nil, &Fault{Errno: syscall.ENAMETOOLONG, Plain: true, What: "read " + what}
 }
 
 // readFull reads exactly len(buf) bytes.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/intern"
 )
 
 // SockAddr is a decoded socket address, by the kernel's own rules of length and family.
@@ -38,7 +39,7 @@ const (
 
 // parseSockaddr decodes raw, which is as long as the call's length says. access tells
 // connect (AF_UNSPEC dissolves), bind and send (AF_UNSPEC is read as AF_INET) apart.
-func parseSockaddr(raw []byte, access Access, send bool) (SockAddr, error) {
+func parseSockaddr(raw []byte, access Access, send bool, kept *intern.Strings) (SockAddr, error) {
 	if len(raw) < 2 {
 		return SockAddr{}, &Fault{Errno: syscall.EINVAL, Plain: true, What: "socket address without a family"}
 	}
@@ -74,12 +75,12 @@ func parseSockaddr(raw []byte, access Access, send bool) (SockAddr, error) {
 		case len(name) == 0:
 			a.Unnamed = true
 		case name[0] == 0:
-			a.Abstract, a.NoPath = string(name[1:]), true
+			a.Abstract, a.NoPath = kept.Of(name[1:]), true
 		default:
 			if end := bytes.IndexByte(name, 0); end >= 0 {
 				name = name[:end]
 			}
-			a.Path = string(name)
+			a.Path = kept.Of(name)
 		}
 	}
 	return a, nil
@@ -87,7 +88,7 @@ func parseSockaddr(raw []byte, access Access, send bool) (SockAddr, error) {
 
 // readSockaddr reads and decodes the address at addr with the given length word. ok is
 // false if there is none (a length of zero, as send(2) on a connected socket).
-func readSockaddr(m Memory, addr uint64, length uint64, access Access, send bool) (a SockAddr, ok bool, err error) {
+func (c *Call) readSockaddr(m Memory, addr uint64, length uint64, access Access, send bool) (a SockAddr, ok bool, err error) {
 	n := int32(length)
 	if n < 0 || n > maxSockaddr {
 		return a, false, &Fault{Errno: syscall.EINVAL, Plain: true, What: "socket address length"}
@@ -98,11 +99,11 @@ func readSockaddr(m Memory, addr uint64, length uint64, access Access, send bool
 		}
 		return a, false, &Fault{Errno: syscall.EINVAL, Plain: true, What: "empty socket address"}
 	}
-	var raw [maxSockaddr]byte
-	if err := readFull(m, raw[:n], addr, "socket address"); err != nil {
+	raw := c.buf[:n]
+	if err := readFull(m, raw, addr, "socket address"); err != nil {
 		return a, false, err
 	}
-	a, err = parseSockaddr(raw[:n], access, send)
-	a.Raw = string(raw[:n])
+	a, err = parseSockaddr(raw, access, send, &c.kept)
+	a.Raw = c.kept.Of(raw)
 	return a, err == nil, err
 }

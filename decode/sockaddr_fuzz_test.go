@@ -193,7 +193,7 @@ func FuzzSockaddr(f *testing.F) {
 		}
 		p := pages{}
 		p.put(base, raw)
-		a, ok, err := readSockaddr(p, base, uint64(len(raw)), access, send)
+		a, ok, err := new(Call).readSockaddr(p, base, uint64(len(raw)), access, send)
 		if err != nil {
 			var fault *Fault
 			if !errors.As(err, &fault) || !fault.Plain || fault.Errno != unix.EINVAL || ok {

@@ -105,7 +105,7 @@ func (c *Call) check(m Memory) error {
 	case "mknodat":
 		return checkNode(c.Args[2])
 	case "symlink", "symlinkat":
-		text, err := readString(m, c.buf[:], c.Args[0], pathMax, "target of a link")
+		text, err := c.readString(m, c.Args[0], "target of a link")
 		if err == nil && text == "" {
 			err = &Fault{Errno: syscall.ENOENT, Plain: true, What: "target of a link"}
 		}

@@ -186,10 +186,10 @@ func (l *loop) bindFor(s stopped, socket int, name string) error {
 		return unix.EACCES
 	}
 	mask := umask(s)
-	foreign, err := l.actAs(s, c, nil, func() error {
+	foreign, err := l.actAs(s, c, nil, deedOf(func() error {
 		defer unix.Umask(unix.Umask(int(mask)))
 		return unix.Bind(socket, &unix.SockaddrUnix{Name: name})
-	})
+	}))
 	if foreign {
 		return unix.EACCES
 	}

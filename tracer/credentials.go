@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -86,9 +87,20 @@ func (l *loop) ownRights(c *credentials) bool {
 
 // umask of a stopped task, read anew each time: tasks that share CLONE_FS share it.
 func umask(s stopped) uint32 {
-	mask, err := strconv.ParseUint(statusField(s.tid, "Umask"), 8, 32)
+	var room [256]byte // the second line, after a name of at most 16 bytes, escaped
+	text, err := readStatus(s.tid, room[:])
 	if err != nil {
 		return 0o777
 	}
-	return uint32(mask)
+	_, rest, ok := bytes.Cut(text, []byte("\nUmask:\t"))
+	digits, _, ended := bytes.Cut(rest, []byte("\n"))
+	mask := uint32(0)
+	for _, c := range digits {
+		ok = ok && c >= '0' && c <= '7'
+		mask = mask<<3 | uint32(c-'0')
+	}
+	if !ok || !ended || len(digits) == 0 || mask > 0o777 {
+		return 0o777
+	}
+	return mask
 }

@@ -121,7 +121,11 @@ func (l *loop) owner(pid int) rules.Owner {
 // be taken for made is booked when the call has succeeded, for it may fail on what is there.
 func (l *loop) allowed(s stopped) {
 	l.meetSealed()
-	s.task.books = nil
+	s.task.books = s.task.books[:0]
+	onSuccess := func(b booking) {
+		b.facts = &l.facts
+		s.task.books = append(s.task.books, b)
+	}
 	var source string
 	for i := range l.judged {
 		r := &l.judged[i].request
@@ -129,33 +133,39 @@ func (l *loop) allowed(s stopped) {
 		switch {
 		case r.Access&decode.Bind != 0 && r.Addr.IP.IsValid():
 			if inode := socketInode(s.tid, int(l.judged[i].object.Dirfd)); inode != 0 && len(l.facts.bound) < maxMade {
-				s.task.onSuccess(func() { l.facts.bound[inode] = true })
+				onSuccess(booking{book: (*facts).bind, inode: inode})
 			}
 		case r.Act == rules.ActMkdir, r.Access&decode.Bind != 0 && name != "":
 			l.facts.add(name)
 		case r.Act == rules.ActRenameSource:
 			source = name
 		case r.Act == rules.ActRenameTarget:
-			from := source
-			l.facts.mayMove(from, name)
-			s.task.onSuccess(func() { l.facts.move(from, name) })
+			l.facts.mayMove(source, name)
+			onSuccess(booking{book: (*facts).moved, from: source, to: name})
 		case r.Act == rules.ActExchange:
 			l.facts.alien(name)
-			s.task.onSuccess(func() {
-				l.facts.forget(name)
-				l.facts.alien(name)
-			})
+			onSuccess(booking{book: (*facts).exchanged, to: name})
 		case r.Act == rules.ActLinkTarget:
 			l.facts.alien(name)
 		case r.Access&decode.Remove != 0:
-			s.task.onSuccess(func() {
-				delete(l.facts.made, name)
-				delete(l.facts.foreign, name)
-			})
+			onSuccess(booking{book: (*facts).removed, to: name})
 		case l.facts.files && r.Access&decode.Create != 0 && !r.File.Exists:
 			l.facts.add(name)
 		}
 	}
+}
+
+func (f *facts) bind(b *booking)  { f.bound[b.inode] = true }
+func (f *facts) moved(b *booking) { f.move(b.from, b.to) }
+
+func (f *facts) exchanged(b *booking) {
+	f.forget(b.to)
+	f.alien(b.to)
+}
+
+func (f *facts) removed(b *booking) {
+	delete(f.made, b.to)
+	delete(f.foreign, b.to)
 }
 
 func (f *facts) add(name string) {

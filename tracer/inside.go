@@ -84,7 +84,7 @@ func (l *loop) heldRecord(s stopped, call, name string) *record.Record {
 // again makes an act that failed with err in the domain again outside of it, if the domain may
 // be what stopped it and the name is one that some rule lets the tree change. It returns when
 // the act is over, like the act itself.
-func (l *loop) again(err error, c *credentials, judged []judgement, act func() error) error {
+func (l *loop) again(err error, c *credentials, judged []judgement, act deed) error {
 	errno := errnoOf(err)
 	if err == nil || l.inside == nil || errno != unix.EACCES && errno != unix.EXDEV {
 		return err
@@ -103,7 +103,8 @@ func (l *loop) again(err error, c *credentials, judged []judgement, act func() e
 				return
 			}
 		}
-		done <- act()
+		again := act // only here, or it would be allocated for every act
+		done <- again.do()
 	}()
 	return <-done
 }

@@ -36,6 +36,9 @@ func (l *loop) seccompStop(s stopped) {
 		s.lost(err, "read the call of")
 		return
 	}
+	if counting {
+		countCall(info)
+	}
 	if info.Op == syscallInfoSeccomp && info.Arch == native.Audit && !l.backFromStub(s, info) {
 		return
 	}
@@ -188,7 +191,8 @@ func (l *loop) dumpable(s stopped, args *[6]uint64) {
 // decide each, and refuse at the first refusal.
 func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 	l.stats.Decisions++
-	err := decode.Decode(&l.call, row, *args, memory{s.tid}, l.policyOf(s.task).NeedsArgv())
+	l.memory.tid = s.tid
+	err := decode.Decode(&l.call, row, *args, &l.memory, l.policyOf(s.task).NeedsArgv())
 	if err != nil {
 		l.undecodable(s, row, err)
 		return

@@ -44,9 +44,9 @@ func (l *loop) carryLook(s stopped) {
 			return
 		}
 	case j.object.NoFollow:
-		walks = l.swappable(path)
+		walks = l.swappable(path, false)
 	default:
-		walks = l.swappable(path + "/") // the last name may become a link, too
+		walks = l.swappable(path, true)
 	}
 	walks = walks || l.sealsMove && canonical && j.request.Access&decode.Read != 0
 	if walks && l.awaitChange(s) {

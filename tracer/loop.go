@@ -26,18 +26,11 @@ type loop struct {
 	facts   facts
 	call    decode.Call
 	number  uint64 // of the call at hand
-	// at is that call as the kernel told it at stop atStop of atTask.
-	at       syscallInfo
-	atTask   *task
-	atStop   uint64
-	oldCalls bool // calls cannot be replaced by PTRACE_SET_SYSCALL_INFO
+	quick
 	tier     Tier
 	judged   []judgement // of the call at hand, reused
 	resolve  *resolve.Resolver
-	// mayGlance: the call at hand may be decided by a glance; glanced: some object of it was.
-	mayGlance, glanced bool
-	mountsSeen         uint64
-	listener           *listener
+	listener *listener
 	// walks counts binds on their way, heldChanges are the changes to names that wait for them.
 	walks       int
 	changes     int // walks that change names themselves, which binds and looks wait for
@@ -124,6 +117,10 @@ func (l *loop) run() {
 // dispatch classifies one wait status (ptrace(2), "Stopped states"): an exit, or a stop
 // that is resumed exactly once, here or later.
 func (l *loop) dispatch(tid int, status unix.WaitStatus) {
+	if counting {
+		t := l.tasks[tid]
+		countStop(status, t != nil && t.setup != nil)
+	}
 	if status.Exited() || status.Signaled() {
 		l.exited(tid, status)
 		return

@@ -49,7 +49,7 @@ func (l *loop) carryAddress(s stopped) {
 	j := &l.judged[0]
 	path := j.object.Addr.Family == unix.AF_UNIX && j.object.Addr.Path != ""
 	along := false // a connect that goes along its path, while no name changes
-	if path && l.call.Row.Name == "connect" && l.swappable(j.request.File.Path+"/") {
+	if path && l.call.Row.Name == "connect" && l.swappable(j.request.File.Path, true) {
 		if l.connectPinned(s, j) {
 			return
 		}
@@ -63,7 +63,7 @@ func (l *loop) carryAddress(s stopped) {
 		return
 	}
 	// A datagram is sent along the path; a connect whose path could change is made elsewhere.
-	sends := path && l.call.Row.Name == "sendto" && l.swappable(j.request.File.Path+"/")
+	sends := path && l.call.Row.Name == "sendto" && l.swappable(j.request.File.Path, true)
 	if (sends || along || path && j.object.Access == decode.Bind) && l.awaitChange(s) {
 		return
 	}
@@ -172,7 +172,7 @@ func (l *loop) carryMessage(s stopped) {
 		if l.refusedElsewhere(s, &l.judged[0], flags) {
 			return
 		}
-		sends = a.Family == unix.AF_UNIX && a.Path != "" && l.swappable(l.judged[0].request.File.Path+"/")
+		sends = a.Family == unix.AF_UNIX && a.Path != "" && l.swappable(l.judged[0].request.File.Path, true)
 	}
 	if sends && l.awaitChange(s) || !l.inWindow(s) {
 		return

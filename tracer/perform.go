@@ -24,7 +24,7 @@ import (
 
 // performer reads what a call needs of its task, with our own rights, and gives the act,
 // which is run with the task's: those may no longer let us look at it.
-type performer func(l *loop, s stopped) (act func() error, err error)
+type performer func(l *loop, s stopped) (act deed, err error)
 
 // perform runs an act with the task's credentials and answers the call with its errno. names
 // says that it is one that Landlock has a right for.
@@ -49,7 +49,7 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 		return
 	}
 	act, err := prepare(l, s)
-	if l.findFirst(s, l.seccompStop) {
+	if len(finding) > 0 && l.findFirst(s, l.seccompStop) {
 		return
 	}
 	if err == nil && (reachedServed(s.tid) || l.call.Row.Name == "truncate") {
@@ -57,14 +57,7 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 			l.reissueNames(s)
 			return
 		}
-		books := s.task.books
-		s.task.books = nil
-		l.apart(s, c, "a served file system, or a lease", act, func(s stopped, err error) {
-			if err == nil && books != nil {
-				books() // also of a task that is gone
-			}
-			l.performed(s, err)
-		})
+		l.performApart(s, c, act)
 		return
 	}
 	if err == nil {
@@ -75,6 +68,18 @@ func (l *loop) perform(s stopped, prepare performer, names bool) {
 		}
 	}
 	l.performed(s, err)
+}
+
+// performApart is the end of perform for an act that may have to wait.
+func (l *loop) performApart(s stopped, c *credentials, act deed) {
+	books := s.task.books
+	s.task.books = nil
+	l.apart(s, c, "a served file system, or a lease", act, func(s stopped, err error) {
+		if err == nil {
+			book(books) // also of a task that is gone
+		}
+		l.performed(s, err)
+	})
 }
 
 // performed answers a call that we have made for the task; s is nothing if the task is gone.
@@ -97,9 +102,9 @@ func (l *loop) performed(s stopped, err error) {
 
 // actAs runs act with the rights c. foreign: we cannot take them on, and it has not run.
 // It may run on another thread.
-func (l *loop) actAs(s stopped, c *credentials, judged []judgement, act func() error) (foreign bool, err error) {
+func (l *loop) actAs(s stopped, c *credentials, judged []judgement, act deed) (foreign bool, err error) {
 	if l.ownRights(c) {
-		return false, l.again(act(), c, judged, act)
+		return false, l.again(act.do(), c, judged, act)
 	}
 	starts := make([]int, len(judged))
 	for i := range judged {
@@ -118,7 +123,7 @@ func (l *loop) actAs(s stopped, c *credentials, judged []judgement, act func() e
 			return false, err
 		}
 	}
-	err = act()
+	err = act.do()
 	restore()
 	return false, l.again(err, c, judged, act)
 }
@@ -209,23 +214,19 @@ func (l *loop) takeOn(c *credentials) (restore func(), err error) {
 // pinPath names what a descriptor of ours pins; following it reaches just that.
 func pinPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-func performUnlink(l *loop, _ stopped) (func() error, error) { return l.unlink(0), nil }
-func performRmdir(l *loop, _ stopped) (func() error, error)  { return l.unlink(unix.AT_REMOVEDIR), nil }
+func performUnlink(l *loop, _ stopped) (deed, error) { return l.unlink(0), nil }
+func performRmdir(l *loop, _ stopped) (deed, error)  { return l.unlink(unix.AT_REMOVEDIR), nil }
 
-func performUnlinkat(l *loop, _ stopped) (func() error, error) {
+func performUnlinkat(l *loop, _ stopped) (deed, error) {
 	flags := uint32(l.call.Args[2])
 	if flags&^unix.AT_REMOVEDIR != 0 {
-		return nil, unix.EINVAL
+		return deed{}, unix.EINVAL
 	}
 	return l.unlink(int(flags)), nil
 }
 
-func (l *loop) unlink(flags int) func() error {
-	r := &l.judged[0].resolved
-	return func() error {
-		unpin(r)
-		return unix.Unlinkat(r.Parent, entryName(r), flags)
-	}
+func (l *loop) unlink(flags int) deed {
+	return deed{kind: deedUnlink, at: &l.judged[0].resolved, flags: uint32(flags)}
 }
 
 // unpin lets go of an object that the act may remove: while we hold it, the kernel can tell
@@ -245,24 +246,24 @@ func entryName(r *resolve.Object) string {
 	return r.Name
 }
 
-func performMkdir(l *loop, s stopped) (func() error, error) {
+func performMkdir(l *loop, s stopped) (deed, error) {
 	r := &l.judged[0].resolved
 	mode := l.newMode(s, r.Parent, l.lastWord(decode.Entry))
-	return func() error { return unix.Mkdirat(r.Parent, entryName(r), mode) }, nil
+	return deed{kind: deedMkdir, at: r, flags: mode}, nil
 }
 
-func performMknod(l *loop, s stopped) (func() error, error) {
+func performMknod(l *loop, s stopped) (deed, error) {
 	r := &l.judged[0].resolved
 	mode := l.lastWord(decode.Entry)
 	mode = mode&unix.S_IFMT | l.newMode(s, r.Parent, mode&^unix.S_IFMT)
-	return func() error { return unix.Mknodat(r.Parent, entryName(r), mode, 0) }, nil
+	return deedOf(func() error { return unix.Mknodat(r.Parent, entryName(r), mode, 0) }), nil
 }
 
 // newMode applies the task's umask, as ours is 0: unless the directory has a default access
 // control list, which takes the place of the umask (acl(5)).
 func (l *loop) newMode(s stopped, parent int, mode uint32) uint32 {
 	mode &= 0o7777
-	if _, err := unix.Getxattr(pinPath(parent), "system.posix_acl_default", nil); err == nil {
+	if hasDefaultACL(parent) {
 		return mode
 	}
 	return mode &^ umask(s)
@@ -279,51 +280,48 @@ func (l *loop) lastWord(kind decode.Kind) uint32 {
 	return uint32(l.call.Args[at])
 }
 
-func performSymlink(l *loop, s stopped) (func() error, error) {
+func performSymlink(l *loop, s stopped) (deed, error) {
 	r := &l.judged[0].resolved
 	target, err := decode.ReadPath(memory{s.tid}, l.call.Args[0])
 	if err != nil {
-		return nil, err
+		return deed{}, err
 	}
-	return func() error { return unix.Symlinkat(target, r.Parent, entryName(r)) }, nil
+	return deedOf(func() error { return unix.Symlinkat(target, r.Parent, entryName(r)) }), nil
 }
 
-func performRename(l *loop, _ stopped) (func() error, error) {
+func performRename(l *loop, _ stopped) (deed, error) {
 	from, to := &l.judged[0].resolved, &l.judged[1].resolved
 	flags := uint(0)
 	if l.call.Row.Name == "renameat2" {
 		flags = uint(uint32(l.call.Args[4]))
 	}
-	return func() error {
-		unpin(to)
-		return unix.Renameat2(from.Parent, entryName(from), to.Parent, entryName(to), flags)
-	}, nil
+	return deed{kind: deedRename, at: from, to: to, flags: uint32(flags)}, nil
 }
 
-func performLink(l *loop, _ stopped) (func() error, error) {
+func performLink(l *loop, _ stopped) (deed, error) {
 	from, to := &l.judged[0].resolved, &l.judged[1].resolved
 	if l.call.Row.Name == "linkat" {
 		if flags := uint32(l.call.Args[4]); flags&^(unix.AT_SYMLINK_FOLLOW|unix.AT_EMPTY_PATH) != 0 {
-			return nil, unix.EINVAL
+			return deed{}, unix.EINVAL
 		}
 	}
-	return func() error {
+	return deedOf(func() error {
 		// Following our own magic link reaches the pinned object, a link included.
 		return unix.Linkat(unix.AT_FDCWD, pinPath(from.FD), to.Parent, entryName(to), unix.AT_SYMLINK_FOLLOW)
-	}, nil
+	}), nil
 }
 
 // performTruncate looks after the limit of the task, which ours is not. It is run apart: it
 // may have to wait for as long as /proc/sys/fs/lease-break-time says, for a lease that the
 // tree holds.
-func performTruncate(l *loop, s stopped) (func() error, error) {
+func performTruncate(l *loop, s stopped) (deed, error) {
 	r := &l.judged[0].resolved
 	size := int64(l.call.Args[1])
 	if size < 0 {
-		return nil, unix.EINVAL
+		return deed{}, unix.EINVAL
 	}
 	limit := fileSizeLimit(s.tid)
-	return func() error {
+	return deedOf(func() error {
 		var st unix.Stat_t
 		if err := unix.Fstat(r.FD, &st); err != nil {
 			return err
@@ -336,7 +334,7 @@ func performTruncate(l *loop, s stopped) (func() error, error) {
 			return errLimit
 		}
 		return unix.Truncate(pinPath(r.FD), size)
-	}, nil
+	}), nil
 }
 
 // fileSizeLimit is RLIMIT_FSIZE of a task. prlimit(2) would want CAP_SYS_RESOURCE for a task
@@ -385,7 +383,7 @@ func heldFlags(tid, fd int) (flags uint64, ok bool) {
 	return 0, false
 }
 
-func performChmod(l *loop, s stopped) (func() error, error) {
+func performChmod(l *loop, s stopped) (deed, error) {
 	j := &l.judged[0]
 	mode := uint32(l.call.Args[1])
 	switch l.call.Row.Name {
@@ -393,32 +391,32 @@ func performChmod(l *loop, s stopped) (func() error, error) {
 		mode = uint32(l.call.Args[2])
 	case "fchmodat2":
 		if flags := uint32(l.call.Args[3]); flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-			return nil, unix.EINVAL
+			return deed{}, unix.EINVAL
 		}
 		mode = uint32(l.call.Args[2])
 	}
 	if j.resolved.Stat.Mode&unix.S_IFMT == unix.S_IFLNK {
-		return nil, unix.EOPNOTSUPP // links have no mode (fchmodat(2))
+		return deed{}, unix.EOPNOTSUPP // links have no mode (fchmodat(2))
 	}
-	return func() error { return unix.Chmod(pinPath(j.resolved.FD), mode&0o7777) }, heldFD(s, j.object)
+	return deed{kind: deedChmod, at: &j.resolved, flags: mode & 0o7777}, heldFD(s, j.object)
 }
 
-func performChown(l *loop, s stopped) (func() error, error) {
+func performChown(l *loop, s stopped) (deed, error) {
 	j := &l.judged[0]
 	uid, gid := l.call.Args[1], l.call.Args[2]
 	if l.call.Row.Name == "fchownat" {
 		if flags := uint32(l.call.Args[4]); flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-			return nil, unix.EINVAL
+			return deed{}, unix.EINVAL
 		}
 		uid, gid = l.call.Args[2], l.call.Args[3]
 	}
-	return func() error {
+	return deedOf(func() error {
 		return unix.Fchownat(j.resolved.FD, "", int(int32(uid)), int(int32(gid)), unix.AT_EMPTY_PATH)
-	}, heldFD(s, j.object)
+	}), heldFD(s, j.object)
 }
 
 // performUtime covers the four forms; the times are copied once.
-func performUtime(l *loop, s stopped) (func() error, error) {
+func performUtime(l *loop, s stopped) (deed, error) {
 	r := &l.judged[0].resolved
 	at, form := l.call.Args[1], l.call.Row.Name
 	switch form {
@@ -426,15 +424,15 @@ func performUtime(l *loop, s stopped) (func() error, error) {
 		at = l.call.Args[2]
 	case "utimensat":
 		if flags := uint32(l.call.Args[3]); flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-			return nil, unix.EINVAL
+			return deed{}, unix.EINVAL
 		}
 		at = l.call.Args[2]
 	}
 	if err := heldFD(s, l.judged[0].object); err != nil {
-		return nil, err
+		return deed{}, err
 	}
 	if at == 0 {
-		return func() error { return utimens(r.FD, nil) }, nil
+		return deedOf(func() error { return utimens(r.FD, nil) }), nil
 	}
 	var raw [32]byte
 	size := len(raw)
@@ -442,7 +440,7 @@ func performUtime(l *loop, s stopped) (func() error, error) {
 		size = 16 // struct utimbuf: seconds only
 	}
 	if err := readAll(s.tid, raw[:size], at); err != nil {
-		return nil, unix.EFAULT
+		return deed{}, unix.EFAULT
 	}
 	word := func(i int) int64 { return int64(binary.NativeEndian.Uint64(raw[8*i:])) }
 	var ts [2]unix.Timespec
@@ -455,92 +453,92 @@ func performUtime(l *loop, s stopped) (func() error, error) {
 		for i := range ts {
 			us := word(2*i + 1)
 			if us < 0 || us >= 1e6 {
-				return nil, unix.EINVAL
+				return deed{}, unix.EINVAL
 			}
 			ts[i] = unix.Timespec{Sec: word(2 * i), Nsec: us * 1000}
 		}
 	}
-	return func() error { return utimens(r.FD, &ts) }, nil
+	return deedOf(func() error { return utimens(r.FD, &ts) }), nil
 }
 
 // maxXattr is XATTR_SIZE_MAX of linux/limits.h.
 const maxXattr = 1 << 16
 
-func performSetxattr(l *loop, s stopped) (func() error, error) {
+func performSetxattr(l *loop, s stopped) (deed, error) {
 	return l.setXattr(s, l.call.Args[1], l.call.Args[2], l.call.Args[3], int(int32(l.call.Args[4])))
 }
 
-func (l *loop) setXattr(s stopped, nameAt, valueAt, size uint64, flags int) (func() error, error) {
+func (l *loop) setXattr(s stopped, nameAt, valueAt, size uint64, flags int) (deed, error) {
 	j := &l.judged[0]
 	name, err := decode.ReadXattrName(memory{s.tid}, nameAt)
 	if err != nil {
-		return nil, err
+		return deed{}, err
 	}
 	if size > maxXattr {
-		return nil, unix.E2BIG
+		return deed{}, unix.E2BIG
 	}
 	value := make([]byte, size)
 	if size > 0 && readAll(s.tid, value, valueAt) != nil {
-		return nil, unix.EFAULT
+		return deed{}, unix.EFAULT
 	}
-	return func() error { return unix.Setxattr(pinPath(j.resolved.FD), name, value, flags) }, heldFD(s, j.object)
+	return deedOf(func() error { return unix.Setxattr(pinPath(j.resolved.FD), name, value, flags) }), heldFD(s, j.object)
 }
 
-func performRemovexattr(l *loop, s stopped) (func() error, error) {
+func performRemovexattr(l *loop, s stopped) (deed, error) {
 	j := &l.judged[0]
 	name, err := decode.ReadXattrName(memory{s.tid}, l.call.Args[1])
 	if err != nil {
-		return nil, err
+		return deed{}, err
 	}
-	return func() error { return unix.Removexattr(pinPath(j.resolved.FD), name) }, heldFD(s, j.object)
+	return deedOf(func() error { return unix.Removexattr(pinPath(j.resolved.FD), name) }), heldFD(s, j.object)
 }
 
 // performSetxattrat: struct xattr_args of linux/xattr.h is value, size, flags.
-func performSetxattrat(l *loop, s stopped) (func() error, error) {
+func performSetxattrat(l *loop, s stopped) (deed, error) {
 	const atFlags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH
 	size := l.call.Args[5]
 	switch {
 	case uint32(l.call.Args[2])&^atFlags != 0, size < 16:
-		return nil, unix.EINVAL
+		return deed{}, unix.EINVAL
 	case size > pageSize:
-		return nil, unix.E2BIG
+		return deed{}, unix.E2BIG
 	}
 	raw := make([]byte, size)
 	if readAll(s.tid, raw, l.call.Args[4]) != nil {
-		return nil, unix.EFAULT
+		return deed{}, unix.EFAULT
 	}
 	for _, b := range raw[16:] {
 		if b != 0 {
-			return nil, unix.E2BIG
+			return deed{}, unix.E2BIG
 		}
 	}
 	return l.setXattr(s, l.call.Args[3], binary.NativeEndian.Uint64(raw), uint64(binary.NativeEndian.Uint32(raw[8:])), int(int32(binary.NativeEndian.Uint32(raw[12:]))))
 }
 
-func performRemovexattrat(l *loop, s stopped) (func() error, error) {
+func performRemovexattrat(l *loop, s stopped) (deed, error) {
 	j := &l.judged[0]
 	if uint32(l.call.Args[2])&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-		return nil, unix.EINVAL
+		return deed{}, unix.EINVAL
 	}
 	name, err := decode.ReadXattrName(memory{s.tid}, l.call.Args[3])
 	if err != nil {
-		return nil, err
+		return deed{}, err
 	}
-	return func() error { return unix.Removexattr(pinPath(j.resolved.FD), name) }, heldFD(s, j.object)
+	return deedOf(func() error { return unix.Removexattr(pinPath(j.resolved.FD), name) }), heldFD(s, j.object)
 }
 
-func performSetattr(l *loop, s stopped) (func() error, error) {
+func performSetattr(l *loop, s stopped) (deed, error) {
 	j := &l.judged[0]
 	size := l.call.Args[3]
 	switch {
 	case uint32(l.call.Args[4])&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0, size < 24:
-		return nil, unix.EINVAL // sizeof(struct file_attr), first version
+		return deed{}, unix.EINVAL // sizeof(struct file_attr), first version
 	case size > pageSize:
-		return nil, unix.E2BIG
+		return deed{}, unix.E2BIG
 	}
 	raw := make([]byte, size)
 	if readAll(s.tid, raw, l.call.Args[2]) != nil {
-		return nil, unix.EFAULT
+		return deed{}, unix.EFAULT
 	}
-	return func() error { return setFileAttr(j.resolved.FD, raw) }, nil
+	return deedOf(func() error { return setFileAttr(j.resolved.FD, raw) }), nil
 }

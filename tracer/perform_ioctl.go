@@ -19,23 +19,23 @@ var attributeIoctls = map[uint32]int{
 
 // performIoctl changes an inode's attributes. Commands whose argument points on to further
 // memory (verity, encryption policies) are answered as by a file system without them.
-func performIoctl(l *loop, s stopped) (func() error, error) {
+func performIoctl(l *loop, s stopped) (deed, error) {
 	r := &l.judged[0].resolved
 	command := uint32(l.call.Args[1])
 	size, ok := attributeIoctls[command]
 	if !ok {
-		return nil, unix.EOPNOTSUPP
+		return deed{}, unix.EOPNOTSUPP
 	}
 	raw := make([]byte, size)
 	if readAll(s.tid, raw, l.call.Args[2]) != nil {
-		return nil, unix.EFAULT
+		return deed{}, unix.EFAULT
 	}
 	fd, held := copyFD(s.tid, int(int32(l.call.Args[0])))
 	if held == nil {
 		unix.Close(r.FD) // the open one takes its place, to be closed like it
 		r.FD = fd
 	}
-	return func() error {
+	return deedOf(func() error {
 		fd := r.FD
 		if held != nil {
 			// Withheld (a container): open the pinned object as the task could.
@@ -53,5 +53,5 @@ func performIoctl(l *loop, s stopped) (func() error, error) {
 			return unix.EBADF // closed and given to another meanwhile
 		}
 		return ioctl(fd, command, raw)
-	}, nil
+	}), nil
 }

@@ -59,10 +59,10 @@ func (l *loop) plant(s stopped, j *judgement) bool {
 		mode &^= umask(s)
 	}
 	fd := -1
-	foreign, err := l.actAs(s, c, l.judged, func() (err error) {
+	foreign, err := l.actAs(s, c, l.judged, deedOf(func() (err error) {
 		fd, err = pinnedOpen(r, flags, mode)
 		return err
-	})
+	}))
 	if foreign {
 		return false
 	}

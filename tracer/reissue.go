@@ -192,7 +192,7 @@ func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
 		enterStub(&r, sp, slot, f, &c)
 	} else {
 		setPending(&r, &c)
-		s.task.leaving = &leaving{frame: f, slot: slot}
+		s.task.leaves(f, slot)
 	}
 	if err := setRegisters(s.tid, &r); err != nil {
 		s.lost(err, "set registers of")
@@ -237,7 +237,7 @@ func (l *loop) replaceCall(s stopped, stub bool, slot, f int, c *call) {
 		s.request(unix.PTRACE_CONT, 0)
 		return
 	}
-	s.task.leaving = &leaving{frame: f, slot: slot}
+	s.task.leaves(f, slot)
 	s.request(unix.PTRACE_SYSCALL, 0)
 }
 
@@ -248,42 +248,48 @@ type leaving struct {
 	done func(s stopped, r *registers)
 }
 
+// leaves notes that the exit stop of a reissued call is awaited.
+func (t *task) leaves(frame, slot int) {
+	t.leavingRoom = leaving{frame: frame, slot: slot}
+	t.leaving = &t.leavingRoom
+}
+
 // left is the exit stop of a reissued call: the task gets its registers back. A call that
 // is to be restarted is so from the task's own words, and decided anew.
 func (l *loop) left(s stopped) {
-	g := s.leaving
+	g := *s.leaving
 	s.task.leaving = nil
-	var r registers
-	if err := getRegisters(s.tid, &r); err != nil {
+	r := &l.leftRegs
+	if err := getRegisters(s.tid, r); err != nil {
 		s.lost(err, "read registers of")
 		return
 	}
 	asked := s.frames[g.frame].call
-	res := result(&r)
+	res := result(r)
 	l.giveBack(s, g.slot)
 	if (res == -int64(unix.ELOOP) || res == -int64(unix.EACCES) && !s.barred) && l.reissuedOpen(asked.nr) && s.again < maxAgain {
 		s.task.again++
 		s.task.retrying = true
 		s.task.barred = res == -int64(unix.EACCES)
-		setAgain(&r, &asked)
+		setAgain(r, &asked)
 		l.endWalk(s.task)
 	} else {
-		restoreCall(&r, &asked, res)
+		restoreCall(r, &asked, res)
 		s.task.again, s.task.barred = 0, false
 		if g.done != nil {
-			g.done(s, &r)
+			g.done(s, r)
 		}
 		if !s.inStop {
 			return // killed
 		}
-		if result(&r) >= 0 {
+		if result(r) >= 0 {
 			s.task.succeeded()
 		}
 		if s.repeats {
-			setAgain(&r, &asked)
+			setAgain(r, &asked)
 		}
 	}
-	if err := setRegisters(s.tid, &r); err != nil {
+	if err := setRegisters(s.tid, r); err != nil {
 		s.lost(err, "restore registers of")
 		return
 	}
@@ -420,10 +426,10 @@ func (l *loop) openPinned(s stopped, j *judgement) {
 		return
 	}
 	fd, pinned := -1, j.resolved
-	act := func() (err error) {
+	act := deedOf(func() (err error) {
 		fd, err = pinnedOpen(&pinned, flags, mode)
 		return err
-	}
+	})
 	if reachedServed(s.tid) && l.canTakeOn(c) {
 		l.apart(s, c, "a served file system", act, func(s stopped, err error) { l.opened(s, fd, flags, err) })
 		return

@@ -210,6 +210,9 @@ func (l *loop) see(c *stage, signals *os.File) (result Result, err error) {
 	go l.watch(done)
 	l.run()
 	close(done)
+	if counting {
+		writeCounts()
+	}
 	result.Status, result.Stats, result.Over = l.status, l.stats, l.over
 	if l.failed != nil {
 		return result, l.failed

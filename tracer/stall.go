@@ -301,7 +301,7 @@ func stalledPage(tid int, buf []byte, addr uint64) (n int, ok bool, room int, er
 
 // apart carries out an act on another thread, for it may have to wait: for a served file
 // system, or for the holder of a lease. That thread takes on the task's rights and ends.
-func (l *loop) apart(s stopped, c *credentials, what string, act func() error, done func(stopped, error)) {
+func (l *loop) apart(s stopped, c *credentials, what string, act deed, done func(stopped, error)) {
 	judged := l.judged
 	l.judged = nil // closed by the other thread
 	for i := range judged {

@@ -38,6 +38,7 @@ type task struct {
 	readyAtResume bool
 	setup         *setup        // under way
 	leaving       *leaving      // a reissued call whose exit stop is awaited
+	leavingRoom   leaving       // where that mostly lies
 	atExit        func(stopped) // takes the exit stop of the call at hand
 	walking       bool          // it is in a bind(2) that changes to names wait for
 	changing      bool          // that is a change to names itself
@@ -62,7 +63,7 @@ type task struct {
 	wait        answers // questions about the call at hand
 	unasked     string  // why the call at hand is refused although it is one to ask about
 	// books is what is to be booked when the call at hand has succeeded, see allowed.
-	books func()
+	books []booking
 	// arrived is the copy of a descriptor that the call at hand is about.
 	arrived *arrived
 	// listing is the getdents call whose exit stop is awaited.
@@ -102,20 +103,24 @@ type stopped struct {
 	stop uint64 // which of its stops
 }
 
-// onSuccess adds to what is to be booked when the call at hand has succeeded.
-func (t *task) onSuccess(f func()) {
-	if before := t.books; before != nil {
-		t.books = func() { before(); f() }
-		return
-	}
-	t.books = f
+// booking is something that is to be booked when a call has succeeded.
+type booking struct {
+	book     func(f *facts, b *booking)
+	facts    *facts
+	from, to string
+	inode    uint64
 }
 
-// succeeded books it.
+// succeeded books what the call at hand has done.
 func (t *task) succeeded() {
-	if books := t.books; books != nil {
-		t.books = nil
-		books()
+	books := t.books
+	t.books = t.books[:0]
+	book(books)
+}
+
+func book(books []booking) {
+	for i := range books {
+		books[i].book(books[i].facts, &books[i])
 	}
 }
 

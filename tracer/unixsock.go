@@ -24,12 +24,16 @@ import (
 // the ones who carry them out, so that is a matter of waiting.
 
 // swappable tells whether the tree may rename a directory of a canonical path, and so put
-// something else in its place between our look and the kernel's.
-func (l *loop) swappable(path string) bool {
-	for at := 1; ; {
+// something else in its place between our look and the kernel's. whole: so may the last name
+// be, which may become a link.
+func (l *loop) swappable(path string, whole bool) bool {
+	for at := 1; at <= len(path); {
 		next := strings.IndexByte(path[at:], '/')
 		if next < 0 {
-			return false // what remains is the last name
+			if !whole {
+				return false // what remains is the last name
+			}
+			next = len(path) - at
 		}
 		at += next + 1
 		r := rules.Request{Access: decode.Remove, Act: rules.ActRenameSource}
@@ -38,6 +42,7 @@ func (l *loop) swappable(path string) bool {
 			return true // where it would be asked, an answer may come at any time
 		}
 	}
+	return false
 }
 
 // connectPinned connects a copy of the task's socket. The answer is the kernel's. False: we
@@ -73,7 +78,10 @@ func (l *loop) connectPinned(s stopped, j *judgement) bool {
 func (l *loop) startWalk(s stopped) {
 	l.walks++
 	s.task.walking = true
-	s.task.leaving.done = func(s stopped, _ *registers) { l.endWalk(s.task) }
+	if l.walkDone == nil {
+		l.walkDone = func(s stopped, _ *registers) { l.endWalk(s.task) }
+	}
+	s.task.leaving.done = l.walkDone
 }
 
 // awaitChange holds a call back while a change to names is on its way that we do not make
