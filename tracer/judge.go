@@ -36,7 +36,7 @@ func (l *loop) seccompStop(s stopped) {
 		s.lost(err, "read the call of")
 		return
 	}
-	if counting {
+	if counting && s.fresh {
 		countCall(info)
 	}
 	if info.Op == syscallInfoSeccomp && info.Arch == native.Audit && !l.backFromStub(s, info) {

@@ -476,7 +476,7 @@ func (l *loop) openFIFO(s stopped, j *judgement, flags int) {
 		err := l.goInside(true)
 		if err == nil {
 			if err = open(); outside == "" || !errors.Is(err, unix.EACCES) {
-				err = l.again(err, c, nil, open)
+				err = l.again(err, c, nil, deedOf(open))
 			} else {
 				err = &heldError{outside}
 			}

@@ -314,15 +314,15 @@ func (l *loop) apart(s stopped, c *credentials, what string, act deed, done func
 		askers <- struct{}{}
 		runtime.LockOSThread() // for good: nobody else shall have these rights
 		entered := false
-		foreign, err := l.actAs(s, c, judged, func() error {
+		foreign, err := l.actAs(s, c, judged, deedOf(func() error {
 			if !entered { // only now: from there the task cannot be looked at
 				entered = true
 				if err := l.goInside(true); err != nil {
 					return err
 				}
 			}
-			return act()
-		})
+			return act.do()
+		}))
 		<-askers
 		for i := range judged {
 			judged[i].resolved.Close()
