@@ -38,7 +38,9 @@ type Policy struct {
 	homes, systemBin []string
 
 	root   node
-	globs  []*entry           // denies and hides with a wildcard
+	globs  []*entry // denies and hides with a wildcard that lead to what they match, see leadsTo
+	progAt progIndex
+	netAt  netIndex
 	inodes map[Inode][]*entry // denies and hides by the inode of their literal path
 	net    []netRule
 	progs  []progRule
@@ -165,13 +167,15 @@ func compileFor(sources []*Source, m Machine, scope scopeOf) (*Policy, error) {
 	c.lift()
 	for _, e := range c.p.entries {
 		c.p.root.insert(e)
-		if e.role.denies() && e.shape == shapeGlob {
+		if e.role.denies() && e.shape == shapeGlob && len(e.segs) > 1 && e.segs[0] != "**" {
 			c.p.globs = append(c.p.globs, e)
 		}
 		if e.role == roleUserAllow && c.p.maskRule != nil && !e.program {
 			c.p.maskLifters = append(c.p.maskLifters, e)
 		}
 	}
+	c.p.progAt.build(c.p.progs)
+	c.p.netAt.build(c.p.net)
 	c.finish()
 	return c.p, nil
 }

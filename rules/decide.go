@@ -578,15 +578,18 @@ func (p *Policy) decideAddr(r *Request, c *chain) Decision {
 		target = connectIP(ip)
 	}
 	var user, preset, base *Rule
-	for i := range p.net {
+	var denied *Rule
+	var space [room]int
+	merge(p.netAt.loose, p.netAt.about(ip, target, space[:0]), func(i int) bool {
 		n := &p.net[i]
 		if n.access&need == 0 || !n.matches(s, ip, target) && !(need&decode.Connect != 0 && n.reached(s, ip)) {
-			continue
+			return true
 		}
 		c.net(n, need)
 		switch n.role {
 		case roleUserDeny, roleUserHide:
-			return refuse(n.rule, need) // 5
+			denied = n.rule // 5
+			return false
 		case roleUserAllow:
 			user = n.rule
 		case rolePresetDeny, rolePresetHide:
@@ -594,6 +597,10 @@ func (p *Policy) decideAddr(r *Request, c *chain) Decision {
 		case roleBaseAllow:
 			base = n.rule
 		}
+		return true
+	})
+	if denied != nil {
+		return refuse(denied, need)
 	}
 	allow := func(rule *Rule) Decision { return Decision{Verdict: Allow, Rule: rule, Access: need} }
 	switch {

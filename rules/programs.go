@@ -16,26 +16,33 @@ func (p *Policy) denyProgram(r *Request) *Rule {
 	if r.Access&decode.Exec != 0 && p.noExec != nil && !r.First {
 		return p.noExec
 	}
-	for i := range p.progs {
-		g := &p.progs[i]
-		if !g.deny || !g.matchesFile(f) {
-			continue
+	var space [room]int
+	var rule *Rule
+	merge(p.progAt.loose, p.progAt.about(f, space[:0]), func(i int) bool {
+		if g := &p.progs[i]; g.refuses(r) {
+			rule = g.rule
 		}
-		if r.Access&decode.Exec == 0 {
-			// A mapping has no arguments to look at, and only a program is meant.
-			if g.hasArgs || !looksLikeProgram(f) {
-				continue
-			}
-			return g.rule
-		}
-		if g.matchesArgs(r) {
-			return g.rule
-		}
+		return rule == nil
+	})
+	if rule != nil {
+		return rule
 	}
 	if r.Access&decode.Map != 0 && p.closed != nil && looksLikeProgram(f) && p.inSystemBin(f.Path) && !p.listed(f.Path) {
 		return p.closed
 	}
 	return nil
+}
+
+// refuses tells whether a deny is about the file of a request, and its arguments.
+func (g *progRule) refuses(r *Request) bool {
+	switch {
+	case !g.matchesFile(&r.File):
+		return false
+	case r.Access&decode.Exec == 0:
+		// A mapping has no arguments to look at, and only a program is meant.
+		return !g.hasArgs && looksLikeProgram(&r.File)
+	}
+	return g.matchesArgs(r)
 }
 
 func (p *Policy) inSystemBin(path string) bool {
@@ -54,8 +61,8 @@ func (p *Policy) listed(path string) bool {
 	if (q.userBits|q.baseBits)&decode.Exec != 0 {
 		return true
 	}
-	for i := range p.progs {
-		if g := &p.progs[i]; !g.deny && g.matchesPath(path) {
+	for _, i := range p.progAt.allow {
+		if g := &p.progs[i]; g.matchesPath(path) {
 			return true
 		}
 	}
@@ -70,8 +77,8 @@ func (p *Policy) allowProgram(q *question, readable bool) *Rule {
 	if r.File.Nameless {
 		return p.memfd
 	}
-	for i := range p.progs {
-		if g := &p.progs[i]; !g.deny && g.matchesPath(r.File.Path) && g.matchesArgs(r) {
+	for _, i := range p.progAt.allow {
+		if g := &p.progs[i]; g.matchesPath(r.File.Path) && g.matchesArgs(r) {
 			return g.rule
 		}
 	}

@@ -111,6 +111,9 @@ func (e *entry) leadsTo(folder string) bool {
 type node struct {
 	kids    map[string]*node
 	entries []*entry
+	// loose are the places in entries of those that index does not find.
+	loose []int
+	index *globIndex
 	// named are the globs **/NAME by NAME, so that many of them cost one look-up.
 	named map[string][]*entry
 	// denied is a deny, hide or guard at or beneath this node, if any: a directory here
@@ -152,6 +155,15 @@ func (n *node) insert(e *entry) {
 	}
 	n.entries = append(n.entries, e)
 	n.mark(path, e)
+	if e.shape == shapeGlob {
+		if n.index == nil {
+			n.index = &globIndex{}
+		}
+		if n.index.add(e, len(n.entries)-1) {
+			return
+		}
+	}
+	n.loose = append(n.loose, len(n.entries)-1)
 }
 
 // mark leaves word of the entry at every node on the way to it.
@@ -187,14 +199,7 @@ func (n *node) mark(path []*node, e *entry) {
 func (p *Policy) walk(q *question, path string, denyOnly bool) *node {
 	n, rest := &p.root, strings.TrimLeft(path, "/")
 	for {
-		for _, e := range n.entries {
-			if denyOnly && !e.role.denies() {
-				continue
-			}
-			if e.shape == shapeTree || e.covers(rest) {
-				q.take(e, rest == "")
-			}
-		}
+		n.takeAll(q, rest, denyOnly)
 		if n.named != nil {
 			n.walkNamed(q, rest, denyOnly)
 		}
@@ -210,6 +215,25 @@ func (p *Policy) walk(q *question, path string, denyOnly bool) *node {
 			return nil
 		}
 	}
+}
+
+// takeAll hands the entries of the node that cover rest to the question, in their order.
+func (n *node) takeAll(q *question, rest string, denyOnly bool) {
+	if len(n.entries) == 0 {
+		return
+	}
+	var space [room]int
+	found := space[:0]
+	if n.index != nil {
+		found = n.index.find(rest, found)
+	}
+	merge(n.loose, found, func(place int) bool {
+		e := n.entries[place]
+		if (e.role.denies() || !denyOnly) && (e.shape == shapeTree || e.covers(rest)) {
+			q.take(e, rest == "")
+		}
+		return true
+	})
 }
 
 func (n *node) walkNamed(q *question, rest string, denyOnly bool) {

@@ -25,7 +25,19 @@ var counts = struct {
 	GCs     uint32
 }{Calls: map[string]int{}, Events: map[string]int{}}
 
-var atStart runtime.MemStats
+var (
+	atStart    runtime.MemStats
+	countsFile *os.File // opened before ptguard enters a domain of its own
+)
+
+func init() {
+	if name := os.Getenv("PTGUARD_COUNTS"); name != "" {
+		var err error
+		if countsFile, err = os.Create(name); err != nil {
+			panic(err)
+		}
+	}
+}
 
 func countCall(info *syscallInfo) {
 	if len(counts.Calls) == 0 {
@@ -59,9 +71,12 @@ func writeCounts() {
 	var now runtime.MemStats
 	runtime.ReadMemStats(&now)
 	counts.Mallocs, counts.GCs = now.Mallocs-atStart.Mallocs, now.NumGC-atStart.NumGC
+	if countsFile == nil {
+		return
+	}
 	text, err := json.Marshal(counts)
 	if err == nil {
-		err = os.WriteFile(os.Getenv("PTGUARD_COUNTS"), text, 0o644)
+		_, err = countsFile.Write(text)
 	}
 	if err != nil {
 		panic(err)

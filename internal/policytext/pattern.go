@@ -179,6 +179,42 @@ func ParseComponent(c string) (literal string, wild bool, err error) {
 	return b.String(), wild, nil
 }
 
+// Affixes gives what every name that a component matches begins and ends with: what stands
+// before its first and behind its last wildcard.
+func Affixes(c string) (prefix, suffix string) {
+	var b []byte
+	wild := false
+	found := func() {
+		if !wild {
+			prefix = string(b)
+		}
+		wild, b = true, b[:0]
+	}
+	for i := 0; i < len(c); i++ {
+		switch c[i] {
+		case '\\':
+			if i++; i < len(c) {
+				b = append(b, c[i])
+			}
+		case '*', '?':
+			found()
+		case '[':
+			found()
+			end, err := classEnd(c, i)
+			if err != nil {
+				return "", ""
+			}
+			i = end
+		default:
+			b = append(b, c[i])
+		}
+	}
+	if !wild {
+		prefix = string(b)
+	}
+	return prefix, string(b)
+}
+
 // classEnd finds the `]` that ends the class which begins at c[i].
 func classEnd(c string, i int) (int, error) {
 	bad := &WordError{Msg: fmt.Sprintf("bad glob: the `[` in %q has no end", c), Suggestion: "expected [abc], [a-z] or [!a]; write \\[ for the character"}
