@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +72,9 @@ var presetLooks = []string{"agent", "hermetic", "strict"}
 func stopsUnder(t *testing.T, preset string) stopping {
 	t.Helper()
 	out := maps.Clone(changes)
+	if runtime.NumCPU() > 1 { // a serial tree is kept on one of them
+		out["sched_getaffinity"], out["sched_setaffinity"] = always, always
+	}
 	if preset == "open" {
 		out["open"], out["openat"] = opensOpen, opensOpen
 		// /proc of others is closed to all but root by Landlock, else by ptguard.
