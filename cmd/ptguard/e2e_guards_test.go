@@ -228,6 +228,30 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
+// TestSignalsInTheWindow: a signal that finds a thread in a call that runs from the window unwinds, is
+// restarted and preempts as it does bare: from the stub, and where exit stops take its place.
+func TestSignalsInTheWindow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]ktest.Case{
+		"exceptions": {
+			Argv:   []string{ktest.CxxTracee(t, "throws", "-fnon-call-exceptions", "-fasynchronous-unwind-tables"), "400"},
+			Stdout: "thrown out of a blocked open\n400 caught, some opened: yes, all destroyed: yes\n",
+		},
+		"cancelled":    {Argv: []string{ktest.Tracee(t, "cancel", "-fexceptions"), "100"}, Stdout: "100 cancelled, and cleaned up\nfifo: 1 cancelled, 1 cleaned up\n"},
+		"waits":        {Argv: []string{ktest.Tracee(t, "opens"), "waits"}, Stdout: "cancelled: 1\n"},
+		"Go preempted": {Argv: []string{ktest.GoTracee(t, "preempt")}, Stdout: "480 0\n"},
+	} {
+		for _, tag := range []string{"", "ptguard_nostub", "ptguard_nomseal"} {
+			t.Run(name+" "+tag, func(t *testing.T) {
+				t.Parallel()
+				c.Tag = tag
+				c.Flags = []string{"--deny", "/nowhere"} // reads are judged
+				ktest.Same(t, c)
+			})
+		}
+	}
+}
+
 // TestConnectWaits: a connect that waits for its server can be interrupted and killed.
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()

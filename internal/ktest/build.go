@@ -155,6 +155,15 @@ func Tracee(t testing.TB, name string, flags ...string) string {
 	})
 }
 
+// CxxTracee compiles testdata/tracees/NAME.cc.
+func CxxTracee(t testing.TB, name string, flags ...string) string {
+	t.Helper()
+	return build(t, name+"-cc", func(out string) *exec.Cmd {
+		src := filepath.Join(ModuleRoot(), "testdata", "tracees", name+".cc")
+		return exec.Command("g++", append([]string{"-Wall", "-Werror", "-O1", "-o", out, src, "-pthread"}, flags...)...)
+	})
+}
+
 // GoTracee compiles testdata/tracees/NAME.go without cgo: a static Go program.
 func GoTracee(t testing.TB, name string) string {
 	t.Helper()

@@ -39,7 +39,9 @@ type Case struct {
 	FlagsOf func(b *Box) []string
 	ArgvOf  func(b *Box) []string
 	// Wrap stands before the command, and before ptguard: what a caller does to both.
-	Wrap    []string
+	Wrap []string
+	// Tag is a build tag: the ptguard under test is that build.
+	Tag     string
 	Stdin   string
 	Scrubs  []Scrub // applied to stdout and stderr
 	Timeout time.Duration
@@ -91,7 +93,11 @@ func Same(t testing.TB, c Case) {
 	if c.FlagsOf != nil {
 		flags = append(flags, c.FlagsOf(b)...)
 	}
-	guarded := run(slices.Concat(c.Wrap, b.Guarded(t, flags, c.Argv...)))
+	argv := b.Guarded(t, flags, c.Argv...)
+	if c.Tag != "" {
+		argv[slices.Index(argv, Binary(t))] = TaggedBinary(t, c.Tag)
+	}
+	guarded := run(slices.Concat(c.Wrap, argv))
 	b.compare(t, c, bare, guarded)
 }
 
