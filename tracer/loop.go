@@ -38,12 +38,13 @@ type loop struct {
 	scopes      map[scopeKey]*scope
 	// ownerGroups are the process groups that get the signals of a descriptor.
 	ownerGroups map[int]bool
-	actor       *task   // whose call or exec is at hand
-	cleanPath   *string // see safePath
-	sealsMove   bool    // a sealed object may get another name in this run
-	connecting  int     // connects that we make and that wait for their servers
-	acts        int     // changes to names under way on another thread, all on served file systems
-	failed      error   // why the run ends although nothing ran
+	actor       *task           // whose call or exec is at hand
+	cleanPath   *string         // see safePath
+	sealsMove   bool            // a sealed object may get another name in this run
+	briefs      map[uint64]bool // sockets whose patience is cut short, by inode
+	connecting  int             // connects that we make and that wait for their servers
+	acts        int             // changes to names under way on another thread, all on served file systems
+	failed      error           // why the run ends although nothing ran
 	stage       *stage
 	begun       bool // begin has run
 	carriers    map[*decode.Row]func(*loop, stopped)

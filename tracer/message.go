@@ -49,8 +49,8 @@ func (l *loop) carryAddress(s stopped) {
 	j := &l.judged[0]
 	path := j.object.Addr.Family == unix.AF_UNIX && j.object.Addr.Path != ""
 	along := false // a connect that goes along its path, while no name changes
-	if path && l.call.Row.Name == "connect" && l.swappable(j.request.File.Path, true) {
-		if l.connectPinned(s, j) {
+	if path && l.call.Row.Name == "connect" && (s.barred || l.swappable(j.request.File.Path, true)) {
+		if (s.barred || len(j.request.File.Path) >= maxSunPath) && l.connectPinned(s, j) {
 			return
 		}
 		along = true
@@ -65,6 +65,11 @@ func (l *loop) carryAddress(s stopped) {
 	// A datagram is sent along the path; a connect whose path could change is made elsewhere.
 	sends := path && l.call.Row.Name == "sendto" && l.swappable(j.request.File.Path, true)
 	if (sends || along || path && j.object.Access == decode.Bind) && l.awaitChange(s) {
+		return
+	}
+	if along && l.walks > 0 && len(l.heldChanges) > 0 {
+		s.task.waits = "a connect of another task"
+		l.heldChanges = append(l.heldChanges, s) // or connects of many threads would hold back a change for ever
 		return
 	}
 	if !l.inWindow(s) {
@@ -86,6 +91,9 @@ func (l *loop) carryAddress(s stopped) {
 			socket = os.NewFile(uintptr(fd), "socket") // closed when nothing holds it any more
 		}
 	}
+	if along && !l.beBrief(s, int(j.object.Dirfd)) {
+		return
+	}
 	at := 1
 	if l.call.Row.Name == "sendto" {
 		at = 4
@@ -101,9 +109,18 @@ func (l *loop) carryAddress(s stopped) {
 	})
 	switch {
 	case s.leaving == nil:
+		l.endBrief(s.task)
 	case sends:
 		l.startSending(s, l.call.Args[3])
-	case along, binds:
+	case along:
+		l.startWalk(s)
+		s.task.leaving.barrable = true
+		done, b := s.task.leaving.done, s.task.brief
+		s.task.leaving.done = func(s stopped, r *registers) {
+			done(s, r)
+			l.waitOn(s, b, r)
+		}
+	case binds:
 		l.startWalk(s)
 		if socket != nil {
 			l.bindAgain(s, j, socket, raw)
@@ -135,13 +152,24 @@ func nonblocking(tid, fd int) bool {
 // pause is how long a task waits before a call is made again.
 const pause = 2 * time.Millisecond
 
-// repeat resumes a task after a pause.
-func (l *loop) repeat(s stopped) {
+// repeat resumes a task after a pause, so that it makes its call again. A connect for whose task a
+// signal waits then ends with EINTR instead, as in the kernel.
+func (l *loop) repeat(s stopped, again, interrupted registers) {
+	connects := pending(&interrupted).nr == unix.SYS_CONNECT
 	time.AfterFunc(pause, func() {
 		l.post(func() {
-			if l.waits(s) {
-				s.request(unix.PTRACE_CONT, 0)
+			if !l.waits(s) {
+				return
 			}
+			r := &again
+			if connects && signalWaits(s.tid) {
+				s.task.until, r = time.Time{}, &interrupted
+			}
+			if err := setRegisters(s.tid, r); err != nil {
+				s.lost(err, "restore registers of")
+				return
+			}
+			s.request(unix.PTRACE_CONT, 0)
 		})
 	})
 }

@@ -244,6 +244,9 @@ func (l *loop) replaceCall(s stopped, stub bool, slot, f int, c *call) {
 // leaving is a reissued call whose exit stop is awaited.
 type leaving struct {
 	frame, slot int
+	// barrable: if it fails with EACCES it is decided again, as a task may be barred from the
+	// canonical way.
+	barrable bool
 	// done, if set, may change the result; it runs at the exit stop.
 	done func(s stopped, r *registers)
 }
@@ -267,7 +270,8 @@ func (l *loop) left(s stopped) {
 	asked := s.frames[g.frame].call
 	res := result(r)
 	l.giveBack(s, g.slot)
-	if (res == -int64(unix.ELOOP) || res == -int64(unix.EACCES) && !s.barred) && l.reissuedOpen(asked.nr) && s.again < maxAgain {
+	barred := res == -int64(unix.EACCES) && !s.barred
+	if ((res == -int64(unix.ELOOP) || barred) && l.reissuedOpen(asked.nr) || barred && g.barrable) && s.again < maxAgain {
 		s.task.again++
 		s.task.retrying = true
 		s.task.barred = res == -int64(unix.EACCES)
@@ -286,16 +290,16 @@ func (l *loop) left(s stopped) {
 			s.task.succeeded()
 		}
 		if s.repeats {
+			s.task.repeats = false
+			interrupted := *r
 			setAgain(r, &asked)
+			setResultRegister(&interrupted, -int64(unix.EINTR))
+			l.repeat(s, *r, interrupted)
+			return
 		}
 	}
 	if err := setRegisters(s.tid, r); err != nil {
 		s.lost(err, "restore registers of")
-		return
-	}
-	if s.repeats {
-		s.task.repeats = false
-		l.repeat(s)
 		return
 	}
 	s.request(unix.PTRACE_CONT, 0)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,6 +51,8 @@ type task struct {
 	again    int
 	repeats  bool // the call that has just returned is to be made again, after a pause
 	retrying bool
+	brief    *brief    // the socket of a connect on its way
+	until    time.Time // when the patience of that socket ends, zero for never
 	barred   bool
 	forking  bool // it was let make a process, which is not there yet
 	// wide: the call at hand is about affinities. narrowed: it was resumed with a narrow mask,

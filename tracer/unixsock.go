@@ -14,14 +14,14 @@ import (
 // bind(2) and connect(2) to a path have no flag that refuses links on the way, so where the
 // tree may put a link into the path, the canonical name alone protects nothing.
 //
-// connect: we act ourselves, on a copy of the task's descriptor, through the magic link of the
-// descriptor that pins the socket. What the peer is told of names is what it bound.
+// So the task makes the call, by the canonical path; but while it walks, no call of the tree that
+// changes names is carried out. We are the ones who carry them out, so that is a matter of
+// waiting. The name that bind is given is kept by the kernel and shown to everybody, so it stays
+// as it was, if nothing but names decides where it leads.
 //
-// Where we cannot do that, connect is made like bind.
-//
-// bind: the name given is kept by the kernel and shown to everybody, so the task makes the
-// call; but while it walks, no call of the tree that changes names is carried out. We are
-// the ones who carry them out, so that is a matter of waiting.
+// A connect that cannot go by the canonical path we make ourselves, on a copy of the task's descriptor,
+// through the magic link of the descriptor that pins the socket. Its peer then sees our
+// credentials.
 
 // swappable tells whether the tree may rename a directory of a canonical path, and so put
 // something else in its place between our look and the kernel's. whole: so may the last name
@@ -126,6 +126,7 @@ func (l *loop) ownTable(s stopped) bool {
 
 // endWalk lets the changes happen that waited.
 func (l *loop) endWalk(t *task) {
+	l.endBrief(t)
 	if !t.walking {
 		return
 	}

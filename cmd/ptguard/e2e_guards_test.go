@@ -252,6 +252,48 @@ func TestSignalsInTheWindow(t *testing.T) {
 	}
 }
 
+// TestPeerCredentials: who connects is seen as itself by its peer, also where the tree might rename
+// the folder of the socket, and its socket keeps its time limit.
+func TestPeerCredentials(t *testing.T) {
+	t.Parallel()
+	script := `
+import os, socket, struct, sys, time
+os.makedirs("d/e"); os.chmod("d", 0o755); os.chmod("d/e", 0o777)
+cred = lambda s: struct.unpack("3i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+full = socket.socket(socket.AF_UNIX); full.bind("d/e/full"); full.listen(0)
+def server(kind, name):
+    s = socket.socket(socket.AF_UNIX, kind); s.bind(name); s.listen(9); return s
+for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET:
+    for name in "d/e/s%d" % kind, os.getcwd() + "/d/e/t%d" % kind:
+        s = server(kind, name); os.chmod(name, 0o777)
+        r, w = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            if len(sys.argv) > 1: os.setgroups([]); os.setresgid(65533, 65533, 65533); os.setresuid(65534, 65534, 65534)
+            c = socket.socket(socket.AF_UNIX, kind); c.connect(name); os.read(r, 1)
+            os._exit(cred(c)[0] != os.getppid())
+        a, _ = s.accept(); p, u, g = cred(a); os.write(w, b"x")
+        print(p == pid, (u, g) == ((65534, 65533) if len(sys.argv) > 1 else (os.getuid(), os.getgid())), os.waitpid(pid, 0)[1])
+first = socket.socket(socket.AF_UNIX); first.connect("d/e/full")
+for limit in (0, 300000), (1, 50000):
+    c = socket.socket(socket.AF_UNIX); c.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("2q", *limit))
+    before = time.monotonic()
+    try: c.connect("d/e/full")
+    except OSError as e: took, number = time.monotonic() - before - limit[0] - limit[1] / 1e6, e.errno
+    print(number, took > -0.02, struct.unpack("2q", c.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16))[0] == limit[0])
+# A server that has to change names before it accepts.
+pid = os.fork()
+if pid == 0:
+    c = socket.socket(socket.AF_UNIX); c.connect("d/e/full"); os._exit(0)
+while open("/proc/%d/stat" % pid).read().rsplit(")")[1].split()[0] not in "St": pass
+for i in range(20): os.mkdir("n%d" % i); os.rename("n%d" % i, "m%d" % i)
+full.accept(); full.accept(); print(os.waitpid(pid, 0)[1])`
+	ktest.Same(t, ktest.Case{Argv: []string{"python3", "-c", script}, Stdout: "True True 0\nTrue True 0\nTrue True 0\nTrue True 0\n11 True True\n11 True True\n0\n"})
+	if root() {
+		ktest.Same(t, ktest.Case{Argv: []string{"python3", "-c", script, "other"}, Stdout: "True True 0\nTrue True 0\nTrue True 0\nTrue True 0\n"})
+	}
+}
+
 // TestConnectWaits: a connect that waits for its server can be interrupted and killed.
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()
