@@ -27,6 +27,7 @@ import (
 //     of the tree's own making there is nothing in it that a rule could be about. Then two
 //     spellings of a name would be two names until Forget, as they are wherever the kernel
 //     names the object by the spelling that came first.
+//   - A link in "/" may be changed. Its text is read each time (throughRoot).
 //   - The root, and so what "/" is, is ours and the task's for ever: chroot(2) and mounts
 //     are refused inside.
 
@@ -34,7 +35,10 @@ import (
 const maxExact = 4096
 
 // Forget empties the list of exact directories, when mounts have changed.
-func (r *Resolver) Forget() { clear(r.exact) }
+func (r *Resolver) Forget() {
+	clear(r.exact)
+	clear(r.rootLinks)
+}
 
 // plainName tells whether a name means the same on every file system that tells upper from
 // lower case: no dots to be walked, nothing that Unicode or DOS rules could fold.
@@ -50,8 +54,16 @@ func plainName(name string) bool {
 	return name[len(name)-1] != '.'
 }
 
-// canonical gives path, absolute and found from "/" without a link, if it is the kernel's
-// name of what was found by the list alone; else "".
+// isExact tells whether the list has a directory, named without a slash at its end.
+func (r *Resolver) isExact(dir string) bool {
+	if len(dir) >= pathMax {
+		return false
+	}
+	return r.exact[r.names.Of(append(append(r.room[:0], dir...), '/'))]
+}
+
+// canonical gives path, absolute and found without a link, if the list says that it is the
+// kernel's name of what was found; else "".
 func (r *Resolver) canonical(path string) string {
 	dir, name := path[:strings.LastIndexByte(path, '/')+1], baseName(path)
 	if !r.exact[dir] || !plainName(name) || len(path) >= pathMax {
@@ -98,7 +110,7 @@ func (r *Resolver) learn(o *Object) {
 // glances are the flags of Resolve that Glance can answer.
 const glances = NoFollow | MayCreate | Directory | NoSymlinks | NoMagicLinks | Ways
 
-// Glance is Resolve by one or three looks, for an object that exists in an exact directory
+// Glance is Resolve by one to three looks, for an object that exists in an exact directory
 // and is no link; false where that is not so or not known, and then o says nothing. It pins
 // nothing: FD and Parent are -1.
 //
@@ -116,7 +128,12 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 		return false
 	}
 	full, relative := path, path[0] != '/'
-	link := ""
+	link, hops := "", []string(nil)
+	if !relative && f&NoSymlinks == 0 {
+		if to, by := r.throughRoot(path); to != "" {
+			full, hops = to, by
+		}
+	}
 	if relative {
 		if link = r.taskLink(t.TID, dirfd); link == "" {
 			return false
@@ -134,7 +151,7 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 	if !r.exact[full[:len(full)-len(name)]] {
 		return false
 	}
-	*o = Object{FD: -1, Parent: -1, Path: full, Name: full[len(full)-len(name):], Exists: true}
+	*o = Object{FD: -1, Parent: -1, Path: full, Name: full[len(full)-len(name):], Exists: true, Hops: hops}
 	if r.fstatat(r.view.root, full[1:], &o.Stat) != 0 {
 		return false
 	}
@@ -154,6 +171,41 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 	}
 	var st unix.Stat_t
 	return r.fstatat(r.view.proc, r.names.Of(b), &st) == 0 && st.Dev == o.Stat.Dev && st.Ino == o.Stat.Ino
+}
+
+// rootLink is a link in "/" as it was when it was followed last.
+type rootLink struct {
+	text string
+	to   string   // where it leads, with slashes around; "" if that is not plain to see
+	hops []string // its own name
+}
+
+func newRootLink(hop, text string) rootLink {
+	l := rootLink{text: strings.Clone(text), hops: []string{strings.Clone(hop)}}
+	to := strings.Trim(text, "/")
+	for name := range strings.SplitSeq(to, "/") {
+		if !plainName(name) {
+			return l
+		}
+	}
+	l.to = "/" + to + "/"
+	return l
+}
+
+// throughRoot rewrites a path that begins with a link in "/", as /lib and /bin are where /usr is
+// merged. The text of the link is read each time; hops are then the one of its name. "" if the
+// path does not begin so.
+func (r *Resolver) throughRoot(path string) (full string, hops []string) {
+	name, after := cutName(path[1:])
+	l, ok := r.rootLinks[name]
+	if !ok || l.to == "" || after == "" {
+		return "", nil
+	}
+	text, errno := r.readlinkat(r.view.root, name)
+	if errno != 0 || string(text) != l.text || len(l.to)+len(after) > len(r.room) {
+		return "", nil
+	}
+	return r.names.Of(append(append(r.room[:0], l.to...), after[1:]...)), l.hops
 }
 
 // taskLink is taskDir without an allocation for a link that was asked for before.

@@ -5,6 +5,7 @@ package resolve
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,5 +144,53 @@ func TestAllocations(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("glance at %s: %v allocations", path, n)
 		}
+	}
+}
+
+// Where /usr is merged, most paths of programs begin with a link in "/".
+func TestGlanceThroughRoot(t *testing.T) {
+	w, _ := place(t)
+	links, err := os.ReadDir("/")
+	must(t, err)
+	seen := 0
+	for _, link := range links {
+		if link.Type()&os.ModeSymlink == 0 {
+			continue
+		}
+		inside, err := os.ReadDir("/" + link.Name())
+		if err != nil {
+			continue // to a file, or to nothing
+		}
+		for _, e := range inside {
+			path := "/" + link.Name() + "/" + e.Name()
+			if !e.Type().IsRegular() {
+				continue
+			}
+			o := w.resolve(unix.AT_FDCWD, path, 0)
+			o.Close()
+			var g Object
+			if !w.r.Glance(&g, w.task(), unix.AT_FDCWD, path, 0) {
+				continue // its directory is not known, as of a name without letters
+			}
+			seen++
+			if g.Path != o.Path || g.Stat.Ino != o.Stat.Ino || !slices.Equal(g.Hops, o.Hops) || len(g.Hops) != 1 {
+				t.Errorf("%s: glance %q by %q, resolved %q by %q", path, g.Path, g.Hops, o.Path, o.Hops)
+			}
+			if w.r.Glance(&g, w.task(), unix.AT_FDCWD, path, NoSymlinks) {
+				t.Errorf("%s: a glance through a link where none may be followed", path)
+			}
+			if n := testing.AllocsPerRun(10, func() { w.r.Glance(&g, w.task(), unix.AT_FDCWD, path, 0) }); n != 0 {
+				t.Errorf("%s: %v allocations", path, n)
+			}
+			break
+		}
+	}
+	t.Logf("%d links", seen)
+
+	// A link that has changed since is not believed.
+	w.r.exact["/usr/share/"] = true
+	w.r.rootLinks["etc"] = newRootLink("/etc", "usr/share")
+	if to, _ := w.r.throughRoot("/etc/passwd"); to != "" {
+		t.Errorf("a directory taken for a link to %s", to)
 	}
 }

@@ -22,7 +22,7 @@ type Resolver struct {
 	walk walk
 	// rootLinks are links that were met in "/" (lib, bin). It is a hint where a leap would
 	// fail, and costs a few steps if it is out of date.
-	rootLinks map[string]bool
+	rootLinks map[string]rootLink
 	exact     map[string]bool // by name with a slash at its end, see exact.go
 	names     intern.Strings
 	room      [pathMax]byte
@@ -35,7 +35,7 @@ func New() (*Resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Resolver{view: view, rootLinks: map[string]bool{}, exact: map[string]bool{}}, nil
+	return &Resolver{view: view, rootLinks: map[string]rootLink{}, exact: map[string]bool{}}, nil
 }
 
 // ErrServed says that a path leads to a file system that the Resolver was told not to ask.
@@ -122,9 +122,6 @@ func (w *walk) start(dirfd int, path string) (done bool, err error) {
 			return true, w.refuse(unix.EXDEV, path)
 		}
 		w.cur, w.rooted = w.view.root, true
-		if scoped == 0 {
-			w.asked = path
-		}
 		return false, nil
 	}
 	var flags uint64 = unix.O_DIRECTORY

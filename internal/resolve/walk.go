@@ -40,10 +40,10 @@ type walk struct {
 	unsure  bool
 	mustDir bool // a trailing slash was met: follow, and want a directory
 	rooted  bool // the kernel has looked up "/" by now, see rootJump
-	// asked is the path as given, if it is absolute; known is the kernel's name of cur, found
-	// that of what a leap has found, where the list of exact directories tells them.
-	asked, known, found string
-	st                  unix.Stat_t
+	// known is the kernel's name of cur, found that of what a leap has found, where the list of
+	// exact directories tells them.
+	known, found string
+	st           unix.Stat_t
 }
 
 // setCur moves on to fd.
@@ -134,8 +134,10 @@ func (w *walk) leap(rest string) int {
 	if w.base >= 0 || w.flags&NoXDev != 0 || w.flags&Ways != 0 && strings.Contains(rest, "..") {
 		return -1 // ".." has to be looked at
 	}
-	if w.cur == w.view.root && w.rootLinks[firstName(rest)] {
-		return -1
+	if w.cur == w.view.root {
+		if _, ok := w.rootLinks[firstName(rest)]; ok {
+			return -1
+		}
 	}
 	const resolve = noLinks
 	if len(w.rest) > 1 {
@@ -143,7 +145,9 @@ func (w *walk) leap(rest string) int {
 			return -1
 		}
 		if fd, errno := w.openat(w.cur, rest, unix.O_DIRECTORY, resolve); errno == 0 {
+			full := w.beneath(rest)
 			w.enter(fd, "")
+			w.knows(full)
 			w.fresh = true
 		}
 		return -1
@@ -158,8 +162,8 @@ func (w *walk) leap(rest string) int {
 		fd, errno := w.openat(w.cur, rest, flags, resolve)
 		if errno == 0 {
 			w.mustDir = w.mustDir || slash
-			if w.whole(rest) && !slash {
-				w.found = w.canonical(w.asked)
+			if !slash {
+				w.found = w.canonical(w.beneath(rest))
 			}
 			return fd
 		}
@@ -175,21 +179,29 @@ func (w *walk) leap(rest string) int {
 		if errno != 0 {
 			return -1
 		}
-		whole := w.whole(rest)
+		full := w.beneath(dir)
 		w.enter(fd, last)
-		if whole {
-			if dir = w.asked[:len(w.asked)-len(last)]; w.exact[dir] {
-				w.known = dir[:len(dir)-1]
-			}
-		}
+		w.knows(full)
 	}
 	w.atLink = linked
 	return -1
 }
 
-// whole tells whether rest is all of an absolute path, and the walk at its beginning.
-func (w *walk) whole(rest string) bool {
-	return len(w.asked) == len(rest)+1 && len(w.rest) == 1 && w.cur == w.view.root && w.links == 0
+// beneath is the name of what rest leads to from cur, if there is no link and no dot in it; ""
+// if the name of cur is not known.
+func (w *walk) beneath(rest string) string {
+	if w.cur != w.view.root && w.known == "" || len(w.exact) == 0 {
+		return ""
+	}
+	return w.join(w.known, rest)
+}
+
+// knows notes the name of cur, a directory that was found without a link, if it is one that the
+// list has: then it is spelled as the kernel does.
+func (w *walk) knows(name string) {
+	if name = strings.TrimSuffix(name, "/"); name != "" && w.isExact(name) {
+		w.known = name
+	}
 }
 
 // enter makes fd, found by name, the place reached, with rest to be walked from there.
@@ -251,7 +263,9 @@ func (w *walk) through(name, after string) (done bool, err error) {
 	for range maxSwaps {
 		fd, errno := w.step(name, unix.O_DIRECTORY)
 		if errno == 0 {
+			full := w.beneath(name)
 			w.enter(fd, after)
+			w.knows(full)
 			return false, nil
 		}
 		if errno != unix.ENOTDIR {
@@ -352,8 +366,8 @@ func (w *walk) link(name, after, text string, last bool) (done bool, err error) 
 		}
 	}
 	hop := join(w.place(), name)
-	if w.cur == w.view.root && len(w.rootLinks) < 64 {
-		w.rootLinks[strings.Clone(name)] = true
+	if _, ok := w.rootLinks[name]; !ok && w.cur == w.view.root && len(w.rootLinks) < 64 && sfs.Type != unix.PROC_SUPER_MAGIC {
+		w.rootLinks[strings.Clone(name)] = newRootLink(hop, text)
 	}
 	if magic {
 		return w.jump(hop, name, after, last)
