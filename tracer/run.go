@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
 	"ptguard/internal/landlock"
-	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
 )
@@ -104,32 +103,26 @@ func (e *ExecError) Unwrap() error { return e.Errno }
 func Run(cfg *Config) (result Result, err error) {
 	over := make(chan struct{})
 	go func() {
-		defer close(over)
 		runtime.LockOSThread() // for good: the thread ends up in a domain of its own
 		result, err = run(cfg)
+		close(over)
+		select {} // ptguard is about to exit; a thread that ends first costs two that take its place
 	}()
 	<-over
 	return result, err
 }
 
 func run(cfg *Config) (result Result, err error) {
-	if pid := statusField(os.Getpid(), "TracerPid"); pid != "0" && pid != "" {
-		return result, fmt.Errorf("already guarded or traced by pid %s: a process has one tracer", pid)
+	found := <-takeAhead()
+	if found.err != nil {
+		return result, found.err
 	}
 	// A child that we were started with (a shell's, before it executed us) is not of the tree.
 	_, err = unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
 	children := !errors.Is(err, unix.ECHILD)
 	l := &loop{children: children, cfg: cfg, tasks: map[int]*task{}, scopes: map[scopeKey]*scope{}, tracer: unix.Gettid()}
-	if l.facts, err = newFacts(); err != nil {
-		return result, err
-	}
-	if l.resolve, err = resolve.New(); err != nil {
-		return result, err
-	}
-	if err := watchMounts(); err != nil {
-		return result, err
-	}
-	classes := native.Classes()
+	l.facts, l.resolve = found.facts, found.resolve
+	classes := found.classes
 	if copy(l.classes[:], classes) < len(classes) {
 		return result, fmt.Errorf("bug: system call number %d is beyond the table", len(classes)-1)
 	}

@@ -58,9 +58,12 @@ func catchSignals() (*os.File, error) {
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("make the signal pipe: %w", err)
 	}
-	// A handler must not wait; 64 KiB are 512 signals.
-	if err := unix.SetNonblock(pipe[1], true); err != nil {
-		return nil, err
+	// A handler must not wait; 64 KiB are 512 signals. And a reader that may not wait is polled,
+	// which takes no thread.
+	for _, fd := range pipe {
+		if err := unix.SetNonblock(fd, true); err != nil {
+			return nil, err
+		}
 	}
 	siginfoFD = int32(pipe[1])
 	handler, bell, restorer := handlerAddresses()

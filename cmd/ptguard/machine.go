@@ -43,7 +43,7 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 	}
 	f := m.facts
 	// Debian's interpreter looks there for its sitecustomize at each start.
-	f.Runtime, _ = filepath.Glob("/etc/python3*") // no error: the pattern is well-formed
+	f.Runtime = beginning("/etc", "python3")
 	if f.Cwd, err = canonicalDir(cwd); err != nil {
 		return nil, err
 	}
@@ -59,6 +59,31 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 		f.RepoAtStart = true
 	}
 	return m, nil
+}
+
+// beginning lists what is in a directory by names that begin so, in order; nothing if it
+// cannot be read. It is filepath.Glob for a directory of some hundred names at each start.
+func beginning(dir, prefix string) []string {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	var out, names []string
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		if err != nil || n <= 0 {
+			slices.Sort(out)
+			return out
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names[:0])
+		for _, name := range names {
+			if strings.HasPrefix(name, prefix) {
+				out = append(out, dir+"/"+name)
+			}
+		}
+	}
 }
 
 // setWork takes the work folder from --work, else from the policies, else the current

@@ -63,6 +63,7 @@ type runCmd struct {
 // died by a signal.
 func (c *runCmd) Run() error {
 	begin := time.Now()
+	tracer.Begin()
 	command, err := commandOf(os.Args, len(c.Command))
 	if err != nil {
 		return err

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"fmt"
+	"os"
+
+	"ptguard/decode"
+	"ptguard/internal/inherit"
+	"ptguard/internal/resolve"
+)
+
+// ahead is what a run needs and no policy has a part in. It is found out on another CPU while
+// the policy is read.
+type ahead struct {
+	facts   facts
+	resolve *resolve.Resolver
+	classes []decode.Class
+	err     error
+}
+
+var begun chan ahead
+
+// Begin starts to find out what the one Run that follows needs and no policy has a part in.
+// Run does it by itself if it was not called. Precondition: nobody calls Run meanwhile.
+func Begin() {
+	found := make(chan ahead, 1)
+	begun = found
+	go func() { found <- look() }()
+}
+
+// takeAhead gives what Begin has started, for one run.
+func takeAhead() <-chan ahead {
+	if begun == nil {
+		Begin()
+	}
+	found := begun
+	begun = nil
+	return found
+}
+
+func look() (a ahead) {
+	if pid := statusField(os.Getpid(), "TracerPid"); pid != "0" && pid != "" {
+		a.err = fmt.Errorf("already guarded or traced by pid %s: a process has one tracer", pid)
+		return a
+	}
+	if a.facts, a.err = newFacts(); a.err != nil {
+		return a
+	}
+	if a.resolve, a.err = resolve.New(); a.err != nil {
+		return a
+	}
+	if a.err = watchMounts(); a.err != nil {
+		return a
+	}
+	a.classes = native.Classes()
+	inherit.Ignored()
+	return a
+}
