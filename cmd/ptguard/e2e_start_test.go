@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ptguard/internal/ktest"
+)
+
+// TestStartExecutesOnce: ptguard is executed once a run, by whoever starts it: its init stage
+// is no second one. An exec opens the file, which inotify(7) tells.
+func TestStartExecutesOnce(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, nil)
+	ptguard := b.Copy(t, ktest.Binary(t), "ptguard")
+	events, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(events)
+	if _, err := unix.InotifyAddWatch(events, ptguard, unix.IN_OPEN); err != nil {
+		t.Fatal(err)
+	}
+	opened := func() int {
+		buf := make([]byte, 64*unix.SizeofInotifyEvent)
+		n, _ := unix.Read(events, buf) // events of one file have no name; EAGAIN: none
+		return max(n, 0) / unix.SizeofInotifyEvent
+	}
+	for range 3 { // equal events that nobody has read are told once, so one run at a time
+		if r := b.Run(t, ktest.Cmd{Argv: []string{ptguard, "version"}}); r.Status != 0 {
+			t.Fatal(r)
+		}
+		if n := opened(); n != 1 {
+			t.Fatalf("one exec is told %d times: this counts nothing", n)
+		}
+	}
+	twice := exec.Command("sh", "-c", `"$0" version; cat "$0" | wc -c; "$0" version`, ptguard)
+	if out, err := twice.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if n := opened(); n < 2 {
+		t.Fatalf("two execs are told %d times: this counts nothing", n)
+	}
+	r := b.Run(t, ktest.Cmd{Argv: []string{ptguard, "run", "--", "echo", "ran"}})
+	if r.Stdout != "ran\n" {
+		t.Fatal(r)
+	}
+	if n := opened(); n != 1 {
+		t.Errorf("ptguard was executed or opened %d times in one run", n)
+	}
+}
+
+// TestStartClosesMemory: when the program runs, ptguard is not dumpable: its files in /proc
+// belong to root (proc_pid_mem(5)), while a program that is started by a shell finds the
+// shell's to be its user's own.
+func TestStartClosesMemory(t *testing.T) {
+	t.Parallel()
+	nobody := func(argv ...string) string {
+		if os.Geteuid() == 0 {
+			argv = append([]string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"}, argv...)
+		}
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = "/", append(os.Environ(), "HOME=/nonexistent")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v %s", argv, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	const owner = `stat -c %u /proc/$PPID/mem`
+	uid := nobody("id", "-u")
+	if bare := nobody("sh", "-c", `sh -c '`+owner+`'; :`); bare != uid || uid == "0" {
+		t.Fatalf("bare: the memory of a shell of %s belongs to %s", uid, bare)
+	}
+	if guarded := nobody(ktest.Binary(t), "run", "-q", "--work", "/tmp", "--", "sh", "-c", owner); guarded != "0" {
+		t.Errorf("the memory of ptguard belongs to %s", guarded)
+	}
+}
