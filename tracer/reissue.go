@@ -316,11 +316,14 @@ func (l *loop) giveBack(s stopped, slot int) {
 	l.serveWaiting(w)
 }
 
-// serveWaiting looks again at the calls that waited for a slot.
+// serveWaiting looks again at calls that waited for a slot, the longest first: as many as
+// there are slots, for each look costs as much as the call itself.
 func (l *loop) serveWaiting(w *window) {
-	waiting := w.waiting
-	w.waiting = nil
-	l.lookAgain(waiting)
+	for len(w.waiting) > 0 && w.free() {
+		s := w.waiting[0]
+		w.waiting = w.waiting[1:]
+		l.lookAgain([]stopped{s})
+	}
 }
 
 // reissuedOpen: calls that were reissued as openat2.

@@ -3,7 +3,11 @@
 package tracer
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
@@ -53,6 +57,7 @@ type window struct {
 	dev   uint64
 	owner [slots]*task
 	refs  int
+	look  int // the slot that reclaim looks at next
 	// waiting are calls for which no slot was free. A fork shares the window, so they may be
 	// of several spaces.
 	waiting []stopped
@@ -114,7 +119,54 @@ func (w *window) claim(t *task, reserve bool) int {
 			return i
 		}
 	}
+	if i := -1; !reserve {
+		if i = w.reclaim(); i >= 0 {
+			w.owner[i] = t
+			t.slot = i
+		}
+		return i
+	}
 	return -1
+}
+
+// free tells whether claim would find a slot without reclaiming one.
+func (w *window) free() bool { return slices.Contains(w.owner[:], nil) }
+
+// reclaimLooks is how many owners reclaim looks at: each look costs as much as the exit stop
+// that a slot of one's own saves.
+const reclaimLooks = 2
+
+// reclaim takes a slot from a task that sleeps outside of its stub, and so has no more use
+// for it: it comes in again at a stop of ours only, and claims one then. With thousands of
+// threads the first ones would keep the slots for ever. -1: none was found.
+func (w *window) reclaim() int {
+	for range reclaimLooks {
+		i := w.look
+		if w.look++; w.look == slots || w.look < reserved {
+			w.look = reserved
+		}
+		if i < reserved {
+			continue
+		}
+		if t := w.owner[i]; t != nil && !t.inStop && t.leaving == nil && t.setup == nil && t.sleepsOutside() {
+			w.owner[i], t.slot = nil, -1
+			return i
+		}
+	}
+	return -1
+}
+
+// sleepsOutside tells whether a task sleeps with its instruction pointer outside the window
+// (proc_pid_syscall(5)): the kernel gives the registers of a task that did not run between
+// two looks of its own. One that runs has none to give.
+func (t *task) sleepsOutside() bool {
+	text, err := os.ReadFile(procPath(t.tid, "syscall"))
+	fields := bytes.Fields(text)
+	if err != nil || len(fields) < 3 || t.space == nil { // "running", or "0" of one that has ended
+		return false
+	}
+	ip, err := strconv.ParseUint(string(fields[len(fields)-1]), 0, 64)
+	return err == nil && (ip < t.space.base || ip >= t.space.base+windowSize)
 }
 
 func (w *window) release(t *task) {
