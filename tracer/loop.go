@@ -204,9 +204,21 @@ func (l *loop) adopt(tid int) *task {
 	} else {
 		t.proc = &process{pid: pid, core: l.core, adopted: true, sharesFiles: true, fenced: l.fences, filtered: l.ownFilters(tid)}
 	}
-	l.tasks[tid] = t
+	l.book(t)
 	near.adopt(t)
 	return t
+}
+
+func (l *loop) book(t *task) {
+	l.tasks[t.tid] = t
+	t.proc.threads++
+}
+
+func (l *loop) unbook(tid int) {
+	if t := l.tasks[tid]; t != nil {
+		t.proc.threads--
+		delete(l.tasks, tid)
+	}
 }
 
 // born books the child that a fork, vfork or clone event announces.
@@ -241,7 +253,7 @@ func (l *loop) born(s stopped) {
 				t.proc.sharesFiles, s.proc.sharesFiles = true, true
 			}
 		}
-		l.tasks[tid] = t
+		l.book(t)
 	} else if err == nil && l.tasks[tid].proc != s.proc {
 		l.tasks[tid].proc.core = s.proc.core
 	}
@@ -263,13 +275,15 @@ func (l *loop) execed(s stopped) {
 			s.task.wait.once = t.wait.once
 			s.task.scope = t.scope // of the thread that executed
 			l.leave(t)
-			delete(l.tasks, old)
+			l.unbook(old)
 		}
 	}
-	for tid, t := range l.tasks { // siblings may vanish without a word
-		if t.proc == s.proc && tid != s.tid {
-			l.leave(t)
-			delete(l.tasks, tid)
+	if s.proc.threads > 1 { // siblings may vanish without a word
+		for tid, t := range l.tasks {
+			if t.proc == s.proc && tid != s.tid {
+				l.leave(t)
+				l.unbook(tid)
+			}
 		}
 	}
 	once := s.wait.once // the answer was about this exec
@@ -301,7 +315,7 @@ func (l *loop) exited(tid int, status unix.WaitStatus) {
 		l.listener.take(tid)
 		forgetFindings(tid)
 	}
-	delete(l.tasks, tid)
+	l.unbook(tid)
 	l.dropStop(tid)
 	if tid != l.cmd {
 		return

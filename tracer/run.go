@@ -182,7 +182,7 @@ func (l *loop) see(c *stage, signals *os.File) (result Result, err error) {
 	}()
 	first := &task{tid: c.pid, slot: -1, scope: l.startIn(l.cfg.Scope), proc: &process{pid: c.pid, core: l.core}}
 	first.enter(&space{})
-	l.tasks[c.pid] = first
+	l.book(first)
 	go l.forwardSignals(signals)
 	if l.cfg.Timeout > 0 {
 		limit := time.AfterFunc(l.cfg.Timeout, func() {

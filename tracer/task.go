@@ -75,7 +75,8 @@ type task struct {
 
 // process is what the threads of one thread group share.
 type process struct {
-	pid int
+	pid     int
+	threads int // tasks that are booked
 	// undumpable: it asked for PR_SET_DUMPABLE 0 and was told so, without effect.
 	undumpable bool
 	// sharesFS: it was made with CLONE_FS, or made such a one: its current directory is not its own.
