@@ -119,14 +119,15 @@ func (w *window) claim(t *task, reserve bool) int {
 			return i
 		}
 	}
-	if i := -1; !reserve {
-		if i = w.reclaim(); i >= 0 {
-			w.owner[i] = t
-			t.slot = i
-		}
-		return i
+	if reserve {
+		return -1
 	}
-	return -1
+	i := w.reclaim()
+	if i >= 0 {
+		w.owner[i] = t
+		t.slot = i
+	}
+	return i
 }
 
 // free tells whether claim would find a slot without reclaiming one.
