@@ -60,6 +60,7 @@ func (e *stageError) Unwrap() error { return e.Errno }
 const (
 	failNone = iota
 	failSignals
+	failParent
 	failClose
 	failKeep
 	failCore
@@ -79,6 +80,8 @@ func (spec *stageSpec) why(step, item int, errno syscall.Errno) error {
 	switch step {
 	case failSignals, failMask:
 		e.Step = "pass on ignored and blocked signals"
+	case failParent:
+		e.Step = "end with ptguard (prctl(2), PR_SET_PDEATHSIG)"
 	case failClose:
 		e.Step = "mark inherited descriptors close-on-exec (close_range(2), Linux 5.11)"
 	case failKeep:

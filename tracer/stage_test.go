@@ -4,11 +4,14 @@ package tracer
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -119,5 +122,49 @@ func TestStageExecutes(t *testing.T) {
 	stage := &stageError{}
 	if err := st.failure(); !errors.As(err, &stage) || !stage.Exec || stage.Errno != unix.ENOENT {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestStageEndsWithUs: a stage that waits to be seized does not outlive whoever started it.
+func TestStageEndsWithUs(t *testing.T) {
+	const role = "PTGUARD_TEST_STAGE"
+	if os.Getenv(role) != "" {
+		st := stageOf(t, func(*stageSpec) {})
+		if err := st.ready(); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("pid", st.pid)
+		select {}
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestStageEndsWithUs$")
+	cmd.Env = append(os.Environ(), role+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	if _, err := fmt.Fscanf(out, "pid %d\n", &pid); err != nil {
+		t.Fatal(err)
+	}
+	running := func() bool {
+		state := statusField(pid, "State")
+		return state != "" && state[0] != 'Z' && state[0] != 'X'
+	}
+	if !running() {
+		t.Fatal("the stage does not wait")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	for begin := time.Now(); running(); {
+		if time.Since(begin) > 10*time.Second {
+			_ = unix.Kill(pid, unix.SIGKILL)
+			t.Fatal("the stage has outlived its supervisor")
+		}
+		runtime.Gosched()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -40,6 +41,7 @@ type stageBlock struct {
 
 	newSession, privileges, noCore, listen bool
 	domain                                 int32
+	parent                                 int32
 
 	ignored, blocked uint64
 	keep, limits     uintptr // arrays of int64 and of stageLimit
@@ -127,7 +129,7 @@ func startStage(spec *stageSpec) (*stage, error) {
 	room, block := a.take(int(unsafe.Sizeof(stageBlock{})))
 	b := (*stageBlock)(unsafe.Pointer(unsafe.SliceData(room)))
 	st := &stage{spec: spec, mem: mem, block: b}
-	b.word, b.listener = stageStarting, -1
+	b.word, b.listener, b.parent = stageStarting, -1, int32(os.Getpid())
 	b.newSession, b.privileges, b.noCore, b.domain = spec.NewSession, !spec.AllowSetID, spec.NoCore, int32(spec.Domain)
 	b.ignored, b.blocked = spec.Ignored, spec.Blocked
 	var words []uint64
@@ -252,6 +254,13 @@ func stageMain(b *stageBlock) {
 			stageFailed(b, failSignals, 0, errno)
 		}
 	}
+	// Until we are seized nothing else ends us with the supervisor.
+	if _, errno = stageSyscall(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0); errno != 0 {
+		stageFailed(b, failParent, 0, errno)
+	}
+	if parent, _ := stageSyscall(unix.SYS_GETPPID, 0, 0, 0, 0); parent != uintptr(b.parent) {
+		stageFailed(b, failParent, 0, unix.ESRCH)
+	}
 	if _, errno = stageSyscall(unix.SYS_CLOSE_RANGE, 3, 0xffffffff, unix.CLOSE_RANGE_CLOEXEC, 0); errno != 0 {
 		stageFailed(b, failClose, 0, errno)
 	}
@@ -290,6 +299,9 @@ func stageMain(b *stageBlock) {
 	_, _ = stageSyscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.word)), futexWake, 1, 0)
 	for atomic.LoadUint32(&b.goOn) == 0 {
 		_, _ = stageSyscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.goOn)), futexWait, 0, 0)
+	}
+	if _, errno = stageSyscall(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, 0, 0, 0); errno != 0 {
+		stageFailed(b, failParent, 0, errno)
 	}
 	stageLoad(b)
 	if _, errno = stageSyscall(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&b.blocked)), 0, 8); errno != 0 {
