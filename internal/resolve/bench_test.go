@@ -57,6 +57,20 @@ func BenchmarkResolve(b *testing.B) {
 			cpu()
 		})
 	}
+	for _, path := range []string{root + "/usr/lib/x86_64/libc.so.6.1", "lib/x86_64/libc.so.6.1"} {
+		name := map[bool]string{true: "glance", false: "glance-relative"}[path[0] == '/']
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var o Object
+			cpu := cpuTime(b)
+			for b.Loop() {
+				if !r.Glance(&o, c.main, unix.AT_FDCWD, path, 0) {
+					b.Fatal("no glance")
+				}
+			}
+			cpu()
+		})
+	}
 	b.Run("bare", func(b *testing.B) { // what the kernel takes for one O_PATH open
 		cpu := cpuTime(b)
 		for b.Loop() {
