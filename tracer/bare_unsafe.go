@@ -30,6 +30,8 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 	case row.Need == decode.NeedLooks || row.Need == decode.NeedReadsOnly || row.Need == decode.NeedProbes:
 		s.task.barred = true // by its own words, copied
 		l.carryLook(s)
+	case guess == unix.ENOENT && l.plainOpen(s):
+		s.refuse(guess) // whatever the flags are
 	default:
 		errno, ok := l.ask(s)
 		switch {
@@ -40,6 +42,17 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 			s.refuse(guess)
 		}
 	}
+}
+
+// plainOpen tells whether the call at hand opens something by name that has to be there, with our
+// own rights: what is not there for us is not there for the task. Its words have been checked
+// (decode), and nothing else comes before the name.
+func (l *loop) plainOpen(s stopped) bool {
+	if len(l.call.Objects) != 1 || len(l.judged) != 1 || l.walks > 0 || reachedServed(s.tid) {
+		return false
+	}
+	o := &l.call.Objects[0]
+	return o.Opens && o.How == 0 && !o.MayCreate && !o.TmpFile && l.sameRights(s)
 }
 
 // pointers are the arguments, by row, that point to memory of a fixed size to be read; 0 is

@@ -41,8 +41,8 @@ type walk struct {
 	mustDir bool // a trailing slash was met: follow, and want a directory
 	rooted  bool // the kernel has looked up "/" by now, see rootJump
 	// known is the kernel's name of cur, found that of what a leap has found, where the list of
-	// exact directories tells them.
-	known, found string
+	// exact directories tells them; absent is the name of what a leap has found not to be there.
+	known, found, absent string
 	st           unix.Stat_t
 }
 
@@ -113,6 +113,9 @@ func (w *walk) steps() error {
 			if fd := w.leap(rest); fd >= 0 {
 				return w.ordinary(fd)
 			}
+			if w.absent != "" {
+				return w.refuse(unix.ENOENT, w.absent)
+			}
 			if w.fresh {
 				continue
 			}
@@ -169,6 +172,13 @@ func (w *walk) leap(rest string) int {
 		}
 		if errno != unix.ENOENT && errno != unix.ELOOP {
 			return -1
+		}
+		if errno == unix.ENOENT && !slash && w.flags&(Entry|MayCreate|Ways) == 0 {
+			// A link on the way would have been ELOOP, so that is the answer, whichever name
+			// it is about.
+			if w.absent = w.canonical(w.beneath(rest)); w.absent != "" {
+				return -1
+			}
 		}
 		linked = errno == unix.ELOOP && w.follows()
 	}
