@@ -43,7 +43,7 @@ type walk struct {
 	// known is the kernel's name of cur, found that of what a leap has found, where the list of
 	// exact directories tells them; absent is the name of what a leap has found not to be there.
 	known, found, absent string
-	st           unix.Stat_t
+	st                   unix.Stat_t
 }
 
 // setCur moves on to fd.
