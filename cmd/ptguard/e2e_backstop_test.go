@@ -160,6 +160,22 @@ for act in (lambda: open("c", "w")), (lambda: os.rename("a/n", "n")), (lambda: o
 	}
 }
 
+// TestBackstopSetuid: with --allow-setuid no_new_privs stays off, set-user-ID programs work, and the backstop
+// holds all the same, what ptguard does for another user, too.
+func TestBackstopSetuid(t *testing.T) {
+	t.Parallel()
+	if !root() {
+		return // only root may
+	}
+	script := `grep NoNewPrivs /proc/self/status | tr '\t' ' '; chown 65534 id; chmod 4755 id; mkdir -m 777 d; ./id -u; cp id d/x
+setpriv --reuid 65533 --regid 65533 --clear-groups sh -c '"$0" -u; mkdir d/e; rmdir d/e; touch d/f; rm d/f; umask 0; ln -s . d/g' ./id; stat -c '%u %F' d/g`
+	want := "NoNewPrivs: 0\n65534\n65534\n65533 symbolic link\n"
+	ktest.Same(t, ktest.Case{
+		Fill: func(t testing.TB, b *ktest.Box) { b.Copy(t, "/usr/bin/id", "work/id") },
+		Argv: []string{"sh", "-ec", script}, Flags: []string{"--allow-setuid", "--backstop", "require"}, Stdout: want,
+	})
+}
+
 // TestBackstopTier: the start record names the backstop or says why there is none, and
 // "require" runs nothing then.
 func TestBackstopTier(t *testing.T) {
