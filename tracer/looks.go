@@ -27,9 +27,11 @@ func (l *loop) carryLook(s stopped) {
 		path += "/"
 	}
 	name := ""
-	for _, arg := range l.call.Row.Args {
-		if arg.Kind == decode.XattrName {
-			name = l.call.Text
+	if tellsContent(l.call.Row) {
+		name = l.call.Text
+		if !canonical && path != "" && j.resolved.FD >= 0 {
+			l.getPinned(s, j)
+			return
 		}
 	}
 	if !l.inWindow(s) {
