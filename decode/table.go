@@ -144,7 +144,7 @@ var Rows = []Row{
 	{Name: "listen", Need: NeedRules, Args: args(socketFD, word)},
 	{Name: "setsockopt", Const: refuse("socket-options", "sends packets elsewhere than the address says"), When: any(
 		option(unix.IPPROTO_IP, unix.IP_OPTIONS), option(unix.IPPROTO_IP, unix.IP_TRANSPARENT), option(unix.IPPROTO_IPV6, unix.IPV6_RTHDR),
-		option(unix.IPPROTO_IPV6, ipv6OldRthdr), option(unix.IPPROTO_IPV6, unix.IPV6_TRANSPARENT), option(unix.SOL_SOCKET, unix.SO_BINDTODEVICE),
+		option(unix.IPPROTO_IPV6, ipv6OldRthdr), option(unix.IPPROTO_IPV6, ipv6OldOptions), option(unix.IPPROTO_IPV6, unix.IPV6_TRANSPARENT), option(unix.SOL_SOCKET, unix.SO_BINDTODEVICE),
 		option(unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX), option(unix.IPPROTO_TCP, unix.TCP_REPAIR),
 		option(unix.IPPROTO_SCTP, sctpBindxAdd), option(unix.IPPROTO_SCTP, sctpBindxRem), option(unix.IPPROTO_SCTP, sctpConnectxOld), option(unix.IPPROTO_SCTP, sctpConnectx))},
 	{Name: "connect", Event: "socket.connect", Args: args(fd(0), sockaddr(Connect), word)},
@@ -328,6 +328,7 @@ const (
 	fioSetOwn       = 0x8901 // asm-generic/sockios.h
 	siocSpgrp       = 0x8902
 	ipv6OldRthdr    = 5   // linux/in6.h IPV6_2292RTHDR
+	ipv6OldOptions  = 6   // IPV6_2292PKTOPTIONS, which may hold the former
 	sctpBindxAdd    = 100 // linux/sctp.h
 	sctpBindxRem    = 101
 	sctpConnectxOld = 107

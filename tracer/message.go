@@ -178,6 +178,8 @@ func (l *loop) repeat(s stopped, again, interrupted registers) {
 const (
 	headerName    = 0
 	headerNameLen = 8
+	headerControl = 32
+	headerCtlLen  = 40
 	messageLen    = 56 // in struct mmsghdr: msg_len
 )
 
@@ -202,11 +204,11 @@ func (l *loop) carryMessage(s stopped) {
 		}
 		sends = a.Family == unix.AF_UNIX && a.Path != "" && l.swappable(l.judged[0].request.File.Path, true)
 	}
-	if sends && l.awaitChange(s) || !l.inWindow(s) {
+	control, ok := l.control(s, header[:])
+	if !ok || sends && l.awaitChange(s) || !l.inWindow(s) {
 		return
 	}
 	if len(l.judged) > 0 && l.judged[0].object.Index == 0 {
-		var ok bool
 		if raw, ok = l.address(s, &l.judged[0]); !ok {
 			l.refuseWindow(s, "the socket's canonical path is longer than an address can be")
 			return
@@ -225,6 +227,9 @@ func (l *loop) carryMessage(s stopped) {
 		name := uint64(0)
 		if raw != "" {
 			name = w.putBytes(s.space, slot, offAddress, []byte(raw))
+		}
+		if len(control) > 0 {
+			binary.NativeEndian.PutUint64(header[headerControl:], w.putBytes(s.space, slot, offPath, control))
 		}
 		binary.NativeEndian.PutUint64(header[headerName:], name)
 		binary.NativeEndian.PutUint32(header[headerNameLen:], uint32(len(raw)))
@@ -246,6 +251,33 @@ func (l *loop) carryMessage(s stopped) {
 			oneSent(s, r, vector)
 		}
 	}
+}
+
+// maxControl is the room for control data in a slot. 253 descriptors, the most that a message can
+// carry (unix(7)), take 1032 bytes.
+const maxControl = pageSize
+
+// control is our copy of the control data of a message: what in it sends packets elsewhere than the
+// address says is refused. False: s is taken care of.
+func (l *loop) control(s stopped, header []byte) ([]byte, bool) {
+	size := binary.NativeEndian.Uint64(header[headerCtlLen:])
+	switch {
+	case size == 0:
+		return nil, true
+	case size > maxControl:
+		l.refuseConst(s, l.call.Row.Name, l.call.Event, &decode.Answer{Errno: unix.ENOBUFS, Guard: "socket-options", Reason: "its control data is longer than ptguard can keep from changing"})
+		return nil, false
+	}
+	raw := make([]byte, size)
+	if readAll(s.tid, raw, binary.NativeEndian.Uint64(header[headerControl:])) != nil {
+		s.refuse(unix.EFAULT)
+		return nil, false
+	}
+	if decode.Reroutes(raw) {
+		l.refuseConst(s, l.call.Row.Name, l.call.Event, &decode.Answer{Errno: unix.EPERM, Guard: "socket-options", Reason: "sends packets elsewhere than the address says"})
+		return nil, false
+	}
+	return raw, true
 }
 
 // oneSent turns the result of sendmsg into that of a sendmmsg that sent one message.
