@@ -18,22 +18,34 @@ type ahead struct {
 	resolve *resolve.Resolver
 	classes []decode.Class
 	err     error
+	trial   <-chan string // what tryLayers gave
 }
 
 var begun chan ahead
 
 // Begin starts to find out what the one Run that follows needs and no policy has a part in.
-// Run does it by itself if it was not called. Precondition: nobody calls Run meanwhile.
-func Begin() {
+// Run does it by itself if it was not called. Of cfg, only AllowSetuid, Audit and Backstop are
+// looked at. Precondition: nobody calls Run meanwhile.
+func Begin(cfg *Config) {
 	found := make(chan ahead, 1)
 	begun = found
-	go func() { found <- look() }()
+	var trial chan string
+	if cfg.Backstop != BackstopOff && !cfg.Audit {
+		trial = make(chan string, 1)
+		noNewPrivs := !cfg.AllowSetuid
+		go func() { trial <- tryLayers(noNewPrivs) }()
+	}
+	go func() {
+		a := look()
+		a.trial = trial
+		found <- a
+	}()
 }
 
 // takeAhead gives what Begin has started, for one run.
-func takeAhead() <-chan ahead {
+func takeAhead(cfg *Config) <-chan ahead {
 	if begun == nil {
-		Begin()
+		Begin(cfg)
 	}
 	found := begun
 	begun = nil

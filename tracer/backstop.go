@@ -115,7 +115,10 @@ func (l *loop) addFiles(rules *landlock.Ruleset, abi int) (why string) {
 	if err != nil {
 		return err.Error()
 	}
-	if why := l.tryBackstop(inside); why != "" {
+	if l.trial == nil {
+		l.trial = func() string { return tryLayers(!l.cfg.AllowSetuid) }
+	}
+	if why := l.trial(); why != "" {
 		inside.Close()
 		return why
 	}
@@ -123,17 +126,24 @@ func (l *loop) addFiles(rules *landlock.Ruleset, abi int) (why string) {
 	return ""
 }
 
-// tryBackstop does what this thread and the stage will do, on a thread that ends with it. why says what
-// cannot be done.
-func (l *loop) tryBackstop(inside *landlock.Domain) (why string) {
+// tryLayers does what this thread and the stage will do, with rules that refuse nothing, on a
+// thread that ends with it. why says what cannot be done: that depends on the layers and filters
+// that are there, not on the rules.
+func tryLayers(noNewPrivs bool) (why string) {
+	all := landlock.Ruleset{Files: true, Grants: []landlock.Grant{{Path: "/", Access: landlock.Changes}}}
+	d, err := all.Make()
+	if err != nil {
+		return err.Error()
+	}
+	defer d.Close()
 	landlock.OnOwnThread(func() {
 		var err error
-		if !l.cfg.AllowSetuid {
+		if noNewPrivs {
 			err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		}
 		for range 2 { // ours, and within it the tree's
 			if err == nil {
-				err = inside.Enter()
+				err = d.Enter()
 			}
 		}
 		if none := tryListener(); none != nil {

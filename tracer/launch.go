@@ -14,49 +14,67 @@ import (
 	"ptguard/internal/landlock"
 )
 
-// launch starts the init stage and brings it to the point where its next judged call is
-// the program's exec. domain are the Landlock rules to enter, nil for none. On error
-// nothing of the program ran.
+// launch starts the init stage, which gets itself ready while its caller goes on. domain are
+// the Landlock rules to enter, nil for none. On error nothing of the program ran.
 //
 // Precondition: tracer thread.
-func launch(cfg *Config, needs decode.Policy, domain *landlock.Ruleset) (*stage, error) {
-	filter, err := runFilter(needs)
-	if err != nil {
-		return nil, err
-	}
+func launch(cfg *Config, noCore bool, domain *landlock.Ruleset) (st *stage, err error) {
 	spec := stageSpec{
 		Path: cfg.Path, Argv: cfg.Argv, Env: cfg.Env, KeepFDs: cfg.KeepFDs,
 		Dir: cfg.Dir, NewSession: cfg.NewSession, Limits: rlimits(cfg.Policy.Limits()),
-		AllowSetID: cfg.AllowSetuid, Domain: -1, Filter: filter, NoCore: needs.Cores,
+		AllowSetID: cfg.AllowSetuid, Domain: -1, NoCore: noCore,
 	}
 	spec.Ignored, _ = inherit.Ignored()
 	if spec.Blocked, err = getSigmask(); err != nil {
 		return nil, fmt.Errorf("read the blocked signals: %w", err)
 	}
+	var made *landlock.Domain
 	if domain != nil {
-		made, err := domain.Make()
-		if err != nil {
+		if made, err = domain.Make(); err != nil {
 			return nil, fmt.Errorf("make the Landlock rules: %w", err)
 		}
-		defer made.Close() // the stage has entered
 		spec.Domain = made.FD()
 	}
-	st, err := startStage(&spec)
-	if err != nil {
+	if st, err = startStage(&spec); err != nil {
+		if made != nil {
+			made.Close()
+		}
 		return nil, err
+	}
+	st.domain = made
+	return st, nil
+}
+
+// seize brings a launched stage to the point where its next judged call is the program's exec.
+// On error nothing of the program ran, and the stage is gone.
+//
+// Precondition: tracer thread.
+func (st *stage) seize(needs decode.Policy) error {
+	filter, err := runFilter(needs)
+	if err == nil {
+		err = st.load(filter)
+	}
+	if err != nil {
+		st.abandon()
+		return err
 	}
 	if err := st.ready(); err != nil {
 		st.free()
-		return nil, err
+		return err
 	}
 	if err := ptrace(unix.PTRACE_SEIZE, st.pid, 0, traceOptions); err != nil {
-		_ = unix.Kill(st.pid, unix.SIGKILL)
-		reap(st.pid)
-		st.free()
-		return nil, &RefusedError{Call: "ptrace", Err: err}
+		st.abandon()
+		return &RefusedError{Call: "ptrace", Err: err}
 	}
 	st.release()
-	return st, nil
+	return nil
+}
+
+// abandon ends a stage that has not been released.
+func (st *stage) abandon() {
+	_ = unix.Kill(st.pid, unix.SIGKILL)
+	reap(st.pid)
+	st.free()
 }
 
 // reap collects a child that was killed before the loop ran, whatever stops it shows.

@@ -46,7 +46,8 @@ type loop struct {
 	acts        int             // changes to names under way on another thread, all on served file systems
 	failed      error           // why the run ends although nothing ran
 	stage       *stage
-	begun       bool // begin has run
+	trial       func() string // tryLayers, or what it gave
+	begun       bool          // begin has run
 	carriers    map[*decode.Row]func(*loop, stopped)
 	own         *credentials
 	inside      *landlock.Domain // the backstop's, for what we do for the tree; nil if there is none

@@ -113,7 +113,7 @@ func Run(cfg *Config) (result Result, err error) {
 }
 
 func run(cfg *Config) (result Result, err error) {
-	found := <-takeAhead()
+	found := <-takeAhead(cfg)
 	if found.err != nil {
 		return result, found.err
 	}
@@ -122,6 +122,9 @@ func run(cfg *Config) (result Result, err error) {
 	children := !errors.Is(err, unix.ECHILD)
 	l := &loop{children: children, cfg: cfg, tasks: map[int]*task{}, scopes: map[scopeKey]*scope{}, tracer: unix.Gettid()}
 	l.facts, l.resolve = found.facts, found.resolve
+	if found.trial != nil {
+		l.trial = func() string { return <-found.trial }
+	}
 	classes := found.classes
 	if copy(l.classes[:], classes) < len(classes) {
 		return result, fmt.Errorf("bug: system call number %d is beyond the table", len(classes)-1)
@@ -148,14 +151,13 @@ func run(cfg *Config) (result Result, err error) {
 	if domain, err = l.enterBackstop(domain); err != nil {
 		return result, err
 	}
-	c, err := launch(cfg, l.policy, domain)
+	c, err := launch(cfg, l.policy.Cores, domain)
 	if err != nil {
 		return result, err
 	}
 	l.stage, l.cmd = c, c.pid
 	if l.own, err = readCredentials(unix.Gettid()); err != nil {
-		_ = unix.Kill(c.pid, unix.SIGKILL)
-		reap(c.pid)
+		c.abandon()
 		return result, err
 	}
 	// What the tree makes gets the tree's umask, applied by hand (perform.go).
@@ -163,11 +165,13 @@ func run(cfg *Config) (result Result, err error) {
 	l.listener, l.carriers = &listener{fd: -1, gifts: map[int]gift{}}, newCarriers()
 	signals, err := catchSignals()
 	if err != nil {
-		_ = unix.Kill(c.pid, unix.SIGKILL)
-		reap(c.pid)
+		c.abandon()
 		return result, err
 	}
 	defer signals.Close()
+	if err := c.seize(l.policy); err != nil {
+		return result, err
+	}
 	return l.see(c, signals)
 }
 

@@ -36,8 +36,7 @@ type stageSpec struct {
 	Limits     map[int]uint64 // setrlimit(2), soft and hard, by resource; none above what was inherited
 	AllowSetID bool           // leave no_new_privs off
 	Domain     int            // descriptor of the Landlock rules to enter, -1 for none
-	Filter     []unix.SockFilter
-	NoCore     bool // set RLIMIT_CORE to 0
+	NoCore     bool           // set RLIMIT_CORE to 0
 	// Ignored and Blocked are the signals the program must find ignored and blocked, as
 	// ptguard was started with them: bit N-1 for signal N.
 	Ignored, Blocked uint64

@@ -26,7 +26,7 @@ func stageOf(t *testing.T, change func(*stageSpec)) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := &stageSpec{Path: "/bin/true", Argv: []string{"true"}, Domain: -1, Filter: filter}
+	spec := &stageSpec{Path: "/bin/true", Argv: []string{"true"}, Domain: -1}
 	change(spec)
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
@@ -35,6 +35,9 @@ func stageOf(t *testing.T, change func(*stageSpec)) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(st.free)
+	if err := st.load(filter); err != nil {
+		t.Fatal(err)
+	}
 	return st
 }
 

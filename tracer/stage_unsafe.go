@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/landlock"
 )
 
 // stage is a started init stage, until it has executed the program.
@@ -21,7 +22,13 @@ type stage struct {
 	spec  *stageSpec
 	mem   []byte // mapped
 	block *stageBlock
+	// filter is the room for the program, a part of mem.
+	filter []byte
+	domain *landlock.Domain // what it enters, nil for nothing
 }
+
+// maxFilter is BPF_MAXINSNS, the longest program that the kernel takes.
+const maxFilter = 4096
 
 var errStageGone = errors.New("the init stage ended without a word")
 
@@ -105,7 +112,7 @@ func (a *stageArea) words(words ...uint64) uintptr {
 // texts makes an argument vector of strings that are there.
 func (a *stageArea) texts(at []uint64) uintptr { return a.words(append(at, 0)...) }
 
-// startStage forks the stage, which waits to be seized.
+// startStage forks the stage, which gets itself ready to be seized meanwhile.
 //
 // Precondition: tracer thread.
 func startStage(spec *stageSpec) (*stage, error) {
@@ -114,7 +121,7 @@ func startStage(spec *stageSpec) (*stage, error) {
 		return nil, err
 	}
 	texts := append(append([]string{spec.Path, spec.Dir, "/bin/sh", "sh"}, spec.Argv...), spec.Env...)
-	size := stageStack + int(unsafe.Sizeof(stageBlock{})) + 8*len(spec.Filter) + 24*len(limits) + 8*len(spec.KeepFDs) + 4096
+	size := stageStack + int(unsafe.Sizeof(stageBlock{})) + 8*maxFilter + 24*len(limits) + 8*len(spec.KeepFDs) + 4096
 	for _, t := range texts {
 		if strings.IndexByte(t, 0) >= 0 {
 			return nil, fmt.Errorf("start the init stage: %w: a NUL byte in %q", unix.EINVAL, t)
@@ -145,13 +152,7 @@ func startStage(spec *stageSpec) (*stage, error) {
 	if spec.Dir != "" {
 		b.dir = a.text(spec.Dir)
 	}
-	filter, at := a.take(8 * len(spec.Filter))
-	b.program = stageProgram{uint16(len(spec.Filter)), at}
-	for i, in := range spec.Filter { // struct sock_filter
-		binary.NativeEndian.PutUint16(filter[8*i:], in.Code)
-		filter[8*i+2], filter[8*i+3] = in.Jt, in.Jf
-		binary.NativeEndian.PutUint32(filter[8*i+4:], in.K)
-	}
+	st.filter, b.program.filter = a.take(8 * maxFilter)
 	b.path = a.text(spec.Path)
 	argv := make([]uint64, 0, len(spec.Argv)+1)
 	for _, s := range spec.Argv {
@@ -186,6 +187,21 @@ func forkStage(stack, block uintptr) int {
 	return pid
 }
 
+// load gives the stage its filter. It must have one before release.
+func (st *stage) load(filter []unix.SockFilter) error {
+	if len(filter) == 0 || len(filter) > maxFilter {
+		return fmt.Errorf("a filter of %d instructions: %w", len(filter), unix.EINVAL)
+	}
+	for i, in := range filter { // struct sock_filter
+		room := st.filter[8*i:]
+		binary.NativeEndian.PutUint16(room, in.Code)
+		room[2], room[3] = in.Jt, in.Jf
+		binary.NativeEndian.PutUint32(room[4:], in.K)
+	}
+	st.block.program.len = uint16(len(filter))
+	return nil
+}
+
 // ready waits until the stage waits to be seized. If it cannot get there it has ended, and
 // been waited for.
 func (st *stage) ready() error {
@@ -206,6 +222,10 @@ func (st *stage) ready() error {
 
 // release lets the seized stage go on.
 func (st *stage) release() {
+	if st.domain != nil { // it has entered
+		st.domain.Close()
+		st.domain = nil
+	}
 	atomic.StoreUint32(&st.block.goOn, 1)
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&st.block.goOn)), futexWake, 1, 0, 0, 0)
 }
@@ -227,9 +247,13 @@ func (st *stage) listener() int { return int(st.block.listener) }
 
 // free gives the memory back. The stage must have ended, or executed the program.
 func (st *stage) free() {
+	if st.domain != nil {
+		st.domain.Close()
+		st.domain = nil
+	}
 	if st.mem != nil {
 		_ = unix.Munmap(st.mem)
-		st.mem, st.block = nil, nil
+		st.mem, st.block, st.filter = nil, nil, nil
 	}
 }
 
