@@ -60,11 +60,36 @@ func (l *loop) mayFork(s stopped, flags uint64) bool {
 	return false
 }
 
+// wait is wait4(2) for any of the tree. Where cpu time is limited, what a process has used is
+// noted before its end is taken, for afterwards nobody can tell: a parent that ignores SIGCHLD
+// does not get it, and short children end between two looks.
+func (l *loop) wait(options uintptr) (tid int, status unix.WaitStatus, err error) {
+	if l.limits.CPU == 0 {
+		return wait(options)
+	}
+	for {
+		pid, ends, err := peek(options)
+		if err != nil || pid == 0 {
+			return 0, 0, err
+		}
+		if !ends {
+			if status, ok := takeStop(pid); ok {
+				return pid, status, nil
+			}
+			continue // it has been killed meanwhile
+		}
+		if cpu, err := cpuTime(pid); err == nil { // else a thread, whose process knows
+			l.endedCPU.Add(int64(cpu))
+		}
+		status, err := takeEnd(pid)
+		return pid, status, err
+	}
+}
+
 // usage is what one look at a process shows.
 type usage struct {
-	cpu      time.Duration // its own
-	children time.Duration // of those that it has waited for
-	memory   int64         // resident and swapped bytes
+	cpu    time.Duration // its own
+	memory int64         // resident and swapped bytes
 }
 
 // watchLimits looks at the tree until it ends, and kills it once it is over a limit.
@@ -72,7 +97,6 @@ func (l *loop) watchLimits(limits rules.Limits, ended <-chan struct{}) {
 	if limits.Memory == 0 && limits.CPU == 0 {
 		return
 	}
-	m := meter{last: map[int]time.Duration{}}
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
 	for {
@@ -82,8 +106,10 @@ func (l *loop) watchLimits(limits rules.Limits, ended <-chan struct{}) {
 		case <-tick.C:
 		}
 		pids := make(chan []int, 1)
+		var used time.Duration // by those that have ended
 		l.postNow(func() {
 			var out []int
+			used = time.Duration(l.endedCPU.Load())
 			for _, t := range l.tasks {
 				if t.tid == t.proc.pid {
 					out = append(out, t.tid)
@@ -97,7 +123,7 @@ func (l *loop) watchLimits(limits rules.Limits, ended <-chan struct{}) {
 			return
 		case now = <-pids:
 		}
-		if over := m.look(now, limits); over != nil {
+		if over := measure(now, used, limits); over != nil {
 			l.postNow(func() { l.overLimit(over) })
 			return
 		}
@@ -115,38 +141,20 @@ func (l *loop) overLimit(over *Limit) {
 	l.killTree()
 }
 
-// meter adds up what processes use, those that have ended included.
-type meter struct {
-	last  map[int]time.Duration // own time of each process when it was last seen
-	ended time.Duration         // own time of those that are gone
-}
-
-// look gives the limit that these processes are over, nil if none.
-func (m *meter) look(pids []int, limits rules.Limits) *Limit {
-	var own, waited time.Duration
-	var memory int64
-	seen := map[int]bool{}
+// measure gives the limit that these processes are over, nil if none. ended is what those used
+// that had ended when the others were listed: one that ends since then is not missed for long.
+func measure(pids []int, ended time.Duration, limits rules.Limits) *Limit {
+	cpu, memory := ended, int64(0)
 	for _, pid := range pids {
 		u, err := usageOf(pid)
 		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, unix.EINVAL):
 			continue // it has ended
 		case err != nil:
 			return &Limit{sampled(limits), fmt.Sprintf("what process %d uses cannot be found out: %v", pid, err)}
 		}
-		seen[pid] = true
-		m.last[pid] = u.cpu
-		own, waited, memory = own+u.cpu, waited+u.cpu+u.children, memory+u.memory
+		cpu, memory = cpu+u.cpu, memory+u.memory
 	}
-	for pid, cpu := range m.last {
-		if !seen[pid] {
-			m.ended += cpu
-			delete(m.last, pid)
-		}
-	}
-	// Two counts, either of which may miss some: of a process that ended between two looks
-	// only its parent knows, and of one that nobody waits for only we do.
-	cpu := max(own+m.ended, waited)
 	if limits.CPU > 0 && cpu > limits.CPU {
 		return &Limit{"cpu", fmt.Sprintf("the tree has used %s of cpu time, its limit is %s", cpu.Round(10*time.Millisecond), limits.CPU)}
 	}
@@ -167,9 +175,12 @@ func sampled(l rules.Limits) string {
 	return "cpu"
 }
 
-// usageOf reads /proc/PID/stat and /proc/PID/status (proc(5)). A process that is gone is
-// fs.ErrNotExist or ESRCH.
+// usageOf asks a process's clock, and reads /proc/PID/stat and /proc/PID/status (proc(5)). A
+// process that is gone is EINVAL, fs.ErrNotExist or ESRCH.
 func usageOf(pid int) (u usage, err error) {
+	if u.cpu, err = cpuTime(pid); err != nil {
+		return u, err
+	}
 	stat, err := readfile.All(procPath(pid, "stat"))
 	if err != nil {
 		return u, err
@@ -190,8 +201,6 @@ func usageOf(pid int) (u usage, err error) {
 		}
 		return v
 	}
-	const tick = 10 * time.Millisecond // USER_HZ is 100 everywhere
-	u.cpu, u.children = time.Duration(number(14)+number(15))*tick, time.Duration(number(16)+number(17))*tick
 	u.memory = number(24)*int64(os.Getpagesize()) + kilobytes(statusField(pid, "VmSwap"))
 	return u, err
 }

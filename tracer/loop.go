@@ -54,6 +54,7 @@ type loop struct {
 	cover       *rules.Cover     // where an act that it stops may be made again outside
 	core        unix.Rlimit      // the limit on core dumps that ptguard was started with
 	limits      rules.Limits
+	endedCPU    atomic.Int64          // nanoseconds that processes used which have ended, if cpu time is limited
 	over        *Limit                // the limit that ended the tree
 	noExecTold  bool                  // tellNoExec has
 	ipc         map[ipcObject]madeIPC // the tree's own, in mode strict

@@ -5,6 +5,7 @@ package tracer
 import (
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -136,6 +137,61 @@ func wait(options uintptr) (pid int, status unix.WaitStatus, err error) {
 		return 0, 0, errno
 	}
 	return int(r), unix.WaitStatus(word), nil
+}
+
+// peek tells who of the tree has something to say, without taking it: ended if it is an end.
+// It waits, and ends, as wait does.
+func peek(options uintptr) (pid int, ended bool, err error) {
+	pid, code, _, err := waitid(unix.P_ALL, 0, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|options)
+	return pid, code == cldExited || code == cldKilled || code == cldDumped, err
+}
+
+// takeEnd takes the end of a process that peek has told of.
+func takeEnd(pid int) (status unix.WaitStatus, err error) {
+	var word int32
+	_, _, errno := syscall.RawSyscall6(unix.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&word)), unix.WALL|unix.WNOTHREAD|unix.WNOHANG, 0, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return unix.WaitStatus(word), nil
+}
+
+// takeStop takes the stop of a task; false if it has no more one, for it has ended.
+func takeStop(pid int) (status unix.WaitStatus, ok bool) {
+	got, _, word, err := waitid(unix.P_PID, pid, unix.WSTOPPED|unix.WNOHANG)
+	return unix.WaitStatus(word<<8 | 0x7f), err == nil && got == pid
+}
+
+// si_code of SIGCHLD (sigaction(2)).
+const (
+	cldExited = 1
+	cldKilled = 2
+	cldDumped = 3
+)
+
+// waitid is waitid(2); pid is 0 if WNOHANG finds nothing.
+func waitid(kind, id int, options uintptr) (pid int, code, status int32, err error) {
+	var info struct {
+		signo, errno, code, _ int32
+		pid, uid, status      int32
+		_                     [100]byte
+	}
+	_, _, errno := syscall.Syscall6(unix.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(&info)), unix.WALL|unix.WNOTHREAD|options, 0, 0)
+	if errno != 0 {
+		return 0, 0, 0, errno
+	}
+	return int(info.pid), info.code, info.status, nil
+}
+
+// cpuTime is what a process has used, the threads and not the children, to the nanosecond
+// (clock_getcpuclockid(3)). An error is ESRCH or EINVAL: it is gone, or no process.
+func cpuTime(pid int) (time.Duration, error) {
+	const sched = 2 // CPUCLOCK_SCHED of linux/posix-timers.h
+	var now unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|sched), &now); err != nil {
+		return 0, err
+	}
+	return time.Duration(now.Nano()), nil
 }
 
 // memory reads a tracee's memory while it is in a stop of ours. It implements

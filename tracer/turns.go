@@ -35,7 +35,7 @@ const burst = 16
 func (l *loop) next() (event, error) {
 	q := &l.turns
 	if len(q.ring) == 0 {
-		tid, status, err := wait(0)
+		tid, status, err := l.wait(0)
 		if err != nil || q.direct < burst {
 			q.direct++
 			return event{tid, status}, err
@@ -43,7 +43,7 @@ func (l *loop) next() (event, error) {
 		l.enqueue(event{tid, status})
 		// A task can be here once, or twice with its end; born are none while all are stopped.
 		for {
-			tid, status, err := wait(unix.WNOHANG)
+			tid, status, err := l.wait(unix.WNOHANG)
 			if err != nil || tid == 0 {
 				break
 			}

@@ -354,6 +354,30 @@ os.write(w, b"x")`
 		if r.Stdout != "" || r.Status != 125 || !strings.Contains(r.Stderr, "of cpu time, its limit is 1s (limits.cpu)") {
 			t.Errorf("want status 125 and the limit named, got %v", r)
 		}
+		// Children that end between two looks, and that nobody waits for: no process that is
+		// left has used a second.
+		burn = `import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for i in range(300):
+    if not os.fork():
+        while time.process_time() < 0.005: pass
+        os._exit(0)
+    try: os.wait()
+    except ChildProcessError: pass
+print("done")`
+		if r := b.Bare(t, "/usr/bin/python3", "-c", burn); r.Stdout != "done\n" {
+			t.Fatalf("bare: %v", r)
+		}
+		r = b.Guard(t, flags, "/usr/bin/python3", "-c", burn)
+		if r.Stdout != "" || r.Status != 125 || !strings.Contains(r.Stderr, "of cpu time, its limit is 1s (limits.cpu)") {
+			t.Errorf("short children: want status 125 and the limit named, got %v", r)
+		}
+		// What is waited for is not counted twice, however deep.
+		b.Write(t, "work/half.py", "import time\nwhile time.process_time() < 0.5: pass\n")
+		deep := `sh -c 'sh -c "python3 half.py; :"; :'; echo done`
+		if r := b.Guard(t, flags, "bash", "-c", deep); r.Stdout != "done\n" {
+			t.Errorf("half a second, three processes deep: %v", r)
+		}
 	})
 	t.Run("wall", func(t *testing.T) {
 		t.Parallel()
