@@ -3,8 +3,10 @@
 package tracer
 
 import (
+	"bytes"
 	"errors"
 	"math/bits"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +18,12 @@ import (
 // the tracee that is drawn away when it is resumed. Polling wait4(2) gains less (17 to 20 µs),
 // burns the other CPU, and does nothing for a program that works between its stops.
 //
-// So while the tree is serial the tracer thread is bound to one CPU, and for the moment of its
+// Where the other CPUs have work, the two stay together by themselves, and to be bound to a CPU
+// that others use as well costs more than it gains (measured with a load of 27: git status 1.8
+// times as long). So now and then it is looked up whether some CPU idles and where the tracee
+// was; only if that is elsewhere something is done, for a time.
+//
+// Then the tracer thread is bound to one CPU, and for the moment of its
 // resume the tracee is too: the CPU is chosen within ptrace(2). Its mask is put back before
 // the next stop is looked at (15 µs, with the three calls). The masks are no business of ours:
 //
@@ -65,7 +72,10 @@ const (
 	serialMost   = 16    // how much credit there is
 	parallelCost = 16    // what two that take turns cost
 	parallelMost = -1024 // and the most that they do
-	nearStops    = 4096  // for so many stops one CPU is kept
+	lookEvery    = 32    // serial stops between two looks at where the tracee was
+	busyEvery    = 64    // bound ones between two looks at whether there is an idle CPU
+	nearLeast    = 512   // for so many stops one CPU is kept, when it has just been found to help,
+	nearMost     = 4096  // and when it has been found so again and again
 )
 
 // near is nil in a run with one CPU.
@@ -81,6 +91,9 @@ type nearness struct {
 	bound bool
 	cpu   int
 	stops int // while bound
+	keep  int // stay bound for so many
+	until int // serial stops until the next look
+	text  [1024]byte
 	// own is the tracer's mask as it was before, all is what the cpuset allows, narrow is cpu
 	// alone, mask is for what was read of a tracee.
 	own, all, narrow, mask, now cpuMask
@@ -88,7 +101,7 @@ type nearness struct {
 
 // newNearness gives nil where there is one CPU, or no say.
 func newNearness() *nearness {
-	n := &nearness{}
+	n := &nearness{keep: nearLeast}
 	if getAffinity(0, &n.own) != nil || n.own.count() < 2 {
 		return nil
 	}
@@ -113,18 +126,89 @@ func (n *nearness) heard(tid int, t *task, ends bool) {
 		n.floor, n.ended = tid, false
 		n.score = max(min(n.score, 0)-parallelCost, parallelMost)
 		n.free()
+		n.until = 1
 	}
 	if n.bound {
-		if n.stops++; n.stops > nearStops {
+		switch n.stops++; {
+		case n.stops > n.keep: // would they stay together by themselves by now?
 			n.free()
-			n.score = 0
+			n.keep, n.until = min(2*n.keep, nearMost), 2
+		case n.stops%busyEvery == 0 && n.busy():
+			n.free()
+			n.keep, n.until = nearLeast, lookEvery
 		}
 	}
 }
 
+// look binds the tracer thread if the task has run elsewhere.
+func (n *nearness) look(s stopped) {
+	if n.until--; n.until > 0 {
+		return
+	}
+	n.until = lookEvery
+	if !n.busy() {
+		if was := n.lastCPU(s.tid); was >= 0 && (was != currentCPU() || alwaysNear) {
+			n.bind(s)
+			return
+		}
+	}
+	n.keep = nearLeast
+}
+
+// busy tells whether there is as much to run as there are CPUs for us (proc_loadavg(5), the
+// fourth field, which counts us too). What runs on CPUs that are not ours is counted with it:
+// then we leave it all alone.
+func (n *nearness) busy() bool {
+	text := n.read("/proc/loadavg")
+	for range 3 {
+		text = text[bytes.IndexByte(text, ' ')+1:]
+	}
+	running, ok := leadingNumber(text)
+	return !ok || running >= n.own.count() && !alwaysNear
+}
+
+// read reads the beginning of a file.
+func (n *nearness) read(path string) []byte {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	got, err := unix.Read(fd, n.text[:])
+	unix.Close(fd)
+	if err != nil {
+		return nil
+	}
+	return n.text[:got]
+}
+
+func leadingNumber(text []byte) (n int, ok bool) {
+	for i, c := range text {
+		if c < '0' || c > '9' || n > 1<<20 {
+			return n, i > 0
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, len(text) > 0
+}
+
+// lastCPU is where a task ran last (proc_pid_stat(5), processor), -1 if that is not known. The
+// file of the thread, for that of its process adds up all threads.
+func (n *nearness) lastCPU(tid int) int {
+	number := strconv.Itoa(tid)
+	text := n.read("/proc/" + number + "/task/" + number + "/stat")
+	text = text[bytes.LastIndexByte(text, ')')+1:] // the name may have spaces
+	for range 39 - 2 {
+		text = text[bytes.IndexByte(text, ' ')+1:]
+	}
+	cpu, ok := leadingNumber(text)
+	if !ok {
+		return -1
+	}
+	return cpu
+}
+
 // bind binds the tracer thread to a CPU on which the task may run as well.
 func (n *nearness) bind(s stopped) {
-	n.score = 0 // if it comes to nothing
 	if getAffinity(0, &n.own) != nil || n.own.count() < 2 || getAffinity(s.tid, &n.mask) != nil {
 		return
 	}
@@ -146,7 +230,7 @@ func (n *nearness) bind(s stopped) {
 		n.restore(0, &n.own)
 		return
 	}
-	n.bound, n.stops, n.score = true, 0, serialMost
+	n.bound, n.stops = true, 0
 }
 
 // free gives the tracer thread back to the scheduler. A mask that is not ours was set by
@@ -175,10 +259,13 @@ func (n *nearness) restore(tid int, mask *cpuMask) {
 // resume is the resuming ptrace(2) request for a task in a stop.
 func (n *nearness) resume(s stopped, request int, sig uintptr) error {
 	s.task.narrowed = false
-	if n != nil && !n.bound && n.score >= serialEnough && s.tid == n.floor && !s.wide {
-		n.bind(s)
+	if n == nil || n.score < serialEnough || s.tid != n.floor || s.wide {
+		return ptrace(request, s.tid, 0, sig)
 	}
-	if n == nil || !n.bound || s.tid != n.floor || s.wide {
+	if !n.bound {
+		n.look(s)
+	}
+	if !n.bound {
 		return ptrace(request, s.tid, 0, sig)
 	}
 	switch {

@@ -3,8 +3,12 @@
 package tracer
 
 import (
+	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -157,5 +161,45 @@ func lockedThread(t *testing.T) {
 	n.free()
 	if err := getAffinity(0, &got); err != nil || got != other {
 		t.Errorf("set by another: %v, %v", got[0], err)
+	}
+}
+
+// TestLastCPU: the number is that of the CPU, whatever the program is called.
+func TestLastCPU(t *testing.T) {
+	t.Parallel()
+	n := newNearness()
+	if n == nil {
+		n = &nearness{}
+	}
+	program := filepath.Join(t.TempDir(), ") S 1 (x 9")
+	if err := os.Symlink("/bin/cat", program); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := range maxCPU {
+		if !n.own.has(cpu) {
+			continue
+		}
+		cmd := exec.Command("taskset", "-c", strconv.Itoa(cpu), program)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What comes back has been through the program, so that is what runs, and there.
+		_, err = in.Write([]byte("x"))
+		if err == nil {
+			_, err = io.ReadFull(out, make([]byte, 1))
+		}
+		got := n.lastCPU(cmd.Process.Pid)
+		in.Close()
+		if end := cmd.Wait(); err != nil || end != nil || got != cpu {
+			t.Errorf("CPU %d: %d (%v, %v)", cpu, got, err, end)
+		}
 	}
 }

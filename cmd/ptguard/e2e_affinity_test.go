@@ -4,7 +4,10 @@ package main_test
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -35,21 +38,31 @@ func TestAffinity(t *testing.T) {
 			last = cpu
 		}
 	}
-	t.Run("all CPUs", func(t *testing.T) {
+	same := func(t *testing.T, wrap []string, argv []string, want string) {
+		t.Helper()
 		t.Parallel()
-		ktest.Same(t, ktest.Case{Fill: fill, Argv: []string{program, "file"}, Stdout: want(all.Count())})
-	})
-	t.Run("one CPU", func(t *testing.T) {
-		t.Parallel()
-		ktest.Same(t, ktest.Case{Fill: fill, Wrap: []string{"taskset", "-c", strconv.Itoa(last)}, Argv: []string{program, "file"}, Stdout: want(1)})
-	})
+		b := ktest.NewBox(t, fill)
+		if r := b.Bare(t, slices.Concat(wrap, argv)...); r.Status != 0 || r.Stdout != want {
+			t.Fatalf("bare: want %q, got %v", want, r)
+		}
+		for _, binary := range []string{ktest.Binary(t), ktest.TaggedBinary(t, "ptguard_near")} {
+			b.Reset(t)
+			guarded := b.Guarded(t, nil, argv...)
+			guarded[0] = binary
+			if r := b.Run(t, ktest.Cmd{Argv: slices.Concat(wrap, guarded)}); r.Status != 0 || r.Stdout != want {
+				t.Errorf("%s: want %q, got %v", filepath.Base(binary), want, r)
+			}
+			b.NoProcessLeft(t)
+		}
+	}
+	one := []string{"taskset", "-c", strconv.Itoa(last)}
+	t.Run("all CPUs", func(t *testing.T) { same(t, nil, []string{program, "file"}, want(all.Count())) })
+	t.Run("one CPU", func(t *testing.T) { same(t, one, []string{program, "file"}, want(1)) })
 	t.Run("what programs say", func(t *testing.T) {
-		t.Parallel()
-		n := strconv.Itoa(all.Count())
-		one := fmt.Sprintf("taskset -c %d", last)
+		n, one := strconv.Itoa(all.Count()), strings.Join(one, " ")
 		script := `for i in 1 2 3 4 5 6 7 8 9 10; do : >file; done
 nproc; sh -c nproc; python3 -c 'import os; [open("file").close() for i in range(50)]; print(len(os.sched_getaffinity(0)))'
 ` + one + ` nproc; ` + one + ` sh -c ': >file; nproc & wait; nproc'; nproc`
-		ktest.Same(t, ktest.Case{Argv: []string{"sh", "-c", script}, Stdout: n + "\n" + n + "\n" + n + "\n1\n1\n1\n" + n + "\n"})
+		same(t, nil, []string{"sh", "-c", script}, n+"\n"+n+"\n"+n+"\n1\n1\n1\n"+n+"\n")
 	})
 }
