@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 	"ptguard/internal/image"
@@ -27,6 +28,17 @@ type machine struct {
 	warnings []string
 }
 
+// ground is what the files of /etc say. A run reads them while it reads its policy.
+var ground = sync.OnceValue(func() (g struct {
+	home        string
+	nameservers []netip.Addr
+	pythons     []string
+},
+) {
+	g.home, g.nameservers, g.pythons = passwdHome(os.Geteuid()), nameservers("/etc/resolv.conf"), beginning("/etc", "python3")
+	return g
+})
+
 // newMachine finds out the facts that do not depend on the program.
 func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine, error) {
 	cwd, err := os.Getwd()
@@ -35,15 +47,15 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 	}
 	m := &machine{lookups: newLookups()}
 	m.facts = &rules.Machine{
-		UID: os.Geteuid(), PasswdHome: passwdHome(os.Geteuid()), EnvHome: os.Getenv("HOME"),
+		UID: os.Geteuid(), PasswdHome: ground().home, EnvHome: os.Getenv("HOME"),
 		SystemBin:   []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"},
-		Nameservers: nameservers("/etc/resolv.conf"),
+		Nameservers: ground().nameservers,
 		Env:         map[string]string{"SSH_AUTH_SOCK": lookupEnv(env, "SSH_AUTH_SOCK", "")},
 		Lookup:      m.lookups.lookup,
 	}
 	f := m.facts
 	// Debian's interpreter looks there for its sitecustomize at each start.
-	f.Runtime = beginning("/etc", "python3")
+	f.Runtime = slices.Clone(ground().pythons)
 	if f.Cwd, err = canonicalDir(cwd); err != nil {
 		return nil, err
 	}

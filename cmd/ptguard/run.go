@@ -63,6 +63,7 @@ type runCmd struct {
 // died by a signal.
 func (c *runCmd) Run() error {
 	begin := time.Now()
+	go ground()
 	tracer.Begin(&tracer.Config{AllowSetuid: c.AllowSetuid, Audit: c.Audit, Backstop: c.Backstop})
 	command, err := commandOf(os.Args, len(c.Command))
 	if err != nil {
