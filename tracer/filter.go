@@ -37,13 +37,12 @@ const (
 // The magic number goes to our listener (see notify_unsafe.go), if there is one.
 func compileFilter(a *decode.Arch, p decode.Policy, listen bool) ([]bpf.Instruction, error) {
 	spans := numberSpans(a, p, listen)
-	tree := searchTree(spans)
-	program := []bpf.Instruction{
+	program := make([]bpf.Instruction, 0, treeSize(spans)+16)
+	program = append(program,
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: a.Audit, SkipTrue: 1},
 		bpf.RetConstant{Val: retTrace}, // foreign audit arch: refused and recorded
-		bpf.LoadAbsolute{Off: offNr, Size: 4},
-	}
+		bpf.LoadAbsolute{Off: offNr, Size: 4})
 	if a.X32 != 0 {
 		program = append(program,
 			bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: a.X32, SkipFalse: 1},
@@ -54,7 +53,7 @@ func compileFilter(a *decode.Arch, p decode.Policy, listen bool) ([]bpf.Instruct
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: magicNumber, SkipFalse: 1},
 			bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
 	}
-	program = append(program, tree...)
+	program = searchTree(program, spans)
 	if len(program) > 4096 { // BPF_MAXINSNS
 		return nil, fmt.Errorf("compile filter: %d instructions, the kernel takes 4096", len(program))
 	}
@@ -168,20 +167,35 @@ func testBody(t decode.Test) []bpf.Instruction {
 	return append(head, tail...)
 }
 
-// searchTree finds the span of the number in the accumulator.
-func searchTree(spans []span) []bpf.Instruction {
+// searchTree appends what finds the span of the number in the accumulator.
+func searchTree(program []bpf.Instruction, spans []span) []bpf.Instruction {
 	if len(spans) == 1 {
-		return spans[0].body
+		return append(program, spans[0].body...)
 	}
 	mid := len(spans) / 2
-	left, right := searchTree(spans[:mid]), searchTree(spans[mid:])
+	left := treeSize(spans[:mid])
 	split := bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: spans[mid].first}
-	if len(left) <= 255 {
-		split.SkipTrue = uint8(len(left))
-		return slices.Concat([]bpf.Instruction{split}, left, right)
+	if left <= 255 {
+		split.SkipTrue = uint8(left)
+		program = append(program, split)
+	} else {
+		split.SkipFalse = 1
+		program = append(program, split, bpf.Jump{Skip: uint32(left)})
 	}
-	split.SkipFalse = 1
-	return slices.Concat([]bpf.Instruction{split, bpf.Jump{Skip: uint32(len(left))}}, left, right)
+	return searchTree(searchTree(program, spans[:mid]), spans[mid:])
+}
+
+// treeSize is how many instructions searchTree appends.
+func treeSize(spans []span) int {
+	if len(spans) == 1 {
+		return len(spans[0].body)
+	}
+	mid := len(spans) / 2
+	left, right := treeSize(spans[:mid]), treeSize(spans[mid:])
+	if left > 255 {
+		left++
+	}
+	return 1 + left + right
 }
 
 // assemble turns the program into what seccomp(2) takes.

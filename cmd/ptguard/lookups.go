@@ -36,7 +36,7 @@ type found struct {
 
 func newLookups() *lookups {
 	l := &lookups{}
-	known := make(map[string]found, 512)
+	known := make(map[string]found, 400)
 	l.known.Store(&known)
 	return l
 }
