@@ -357,8 +357,8 @@ const (
 	fatSetAttributes = 0x40047211 // linux/msdos_fs.h FAT_IOCTL_SET_ATTRIBUTES
 )
 
-// machineIoctls are the ioctl(2) commands that change a whole file system, a volume or a
-// network interface through whatever descriptor is at hand. Those of btrfs make and
+// machineIoctls are the ioctl(2) commands that change a whole file system, a volume, a
+// network interface, or a terminal for others, through whatever descriptor is at hand. Those of btrfs make and
 // remove names without a path.
 func machineIoctls() []Test {
 	var tests []Test
@@ -367,10 +367,13 @@ func machineIoctls() []Test {
 		0x8004587d, 0x41009432, // FS_IOC_SHUTDOWN FS_IOC_SETFSLABEL
 		0xc038586b, 0x4048587b, // XFS_IOC_OPEN_BY_HANDLE ATTRMULTI_BY_HANDLE
 		0x4010586e, 0x4008586f, 0x40105870, // XFS_IOC_FSGROWFSDATA FSGROWFSLOG FSGROWFSRT
-		0x6611, 0x40086610, 0x40086607, 0x40286608, // linux/ext4.h SWAP_BOOT RESIZE_FS GROUP_EXTEND GROUP_ADD
+		0x6611, 0x40086610, 0x40086607, 0x40286608, 0x4008662c, // linux/ext4.h SWAP_BOOT RESIZE_FS GROUP_EXTEND GROUP_ADD SETFSUUID
 		// linux/btrfs.h SNAP_CREATE RESIZE ADD_DEV RM_DEV SUBVOL_CREATE SNAP_DESTROY DEFAULT_SUBVOL SNAP_CREATE_V2
 		// SUBVOL_CREATE_V2 SUBVOL_SETFLAGS SET_RECEIVED_SUBVOL SNAP_DESTROY_V2
 		0x50009401, 0x50009403, 0x5000940a, 0x5000940b, 0x5000940e, 0x5000940f, 0x40089413, 0x50009417, 0x50009418, 0x4008941a, 0xc0c89425, 0x5000943f,
+		0x5437, 0x541d, 0x541f, // asm-generic/ioctls.h TIOCVHANGUP TIOCCONS TIOCSSERIAL
+		// linux/kd.h, what the keys of all consoles type: KDSKBENT KDSKBSENT KDSKBDIACR KDSKBDIACRUC KDSETKEYCODE
+		0x4b47, 0x4b49, 0x4b4b, 0x4bfb, 0x4b4d,
 		// linux/sockios.h, netdevice(7): ADDRT DELRT, then SIOCSIF*: FLAGS ADDR DSTADDR BRDADDR NETMASK METRIC MTU NAME
 		// HWADDR, DIFADDR TXQLEN DARP SARP
 		0x890b, 0x890c, 0x8914, 0x8916, 0x8918, 0x891a, 0x891c, 0x891e, 0x8922, 0x8923, 0x8924, 0x8936, 0x8943, 0x8953, 0x8955,
