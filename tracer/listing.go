@@ -31,35 +31,65 @@ type listing struct {
 // maxListing bounds what is read at once; a listing may come in any number of parts.
 const maxListing = 1 << 16
 
-// listCopy makes the call on a copy of the descriptor.
+// listCopy makes the call on a copy of the descriptor, which is closed here: on another thread if the
+// directory is on a served file system, whose answer may not come.
 func (l *loop) listCopy(s stopped, fd int) {
-	defer unix.Close(fd)
-	dir := &l.judged[0].request.File
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Dev != dir.Inode.Dev || st.Ino != dir.Inode.Ino {
-		l.lookAgain([]stopped{s}) // a sibling has put another one behind the number
-		return
-	}
+	dir := l.judged[0].request.File
 	g := &listing{dir: dir.Path, dev: dir.Inode.Dev, wide: l.call.Row.Name == "getdents64"}
-	at, count := l.call.Args[1], uint64(uint32(l.call.Args[2]))
-	raw := make([]byte, min(count, maxListing))
-	for {
-		n, err := directoryEntries(l.number, fd, raw)
+	number, at := l.number, l.call.Args[1]
+	raw := make([]byte, min(uint64(uint32(l.call.Args[2])), maxListing))
+	var n int
+	var err error
+	exchanged := false
+	read := func() {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil || st.Dev != dir.Inode.Dev || st.Ino != dir.Inode.Ino {
+			exchanged = true // a sibling has put another one behind the number
+			return
+		}
+		n, err = directoryEntries(number, fd, raw)
+	}
+	give := func() (more bool) {
+		if exchanged {
+			l.lookAgain([]stopped{s})
+			return false
+		}
 		if err != nil {
 			s.refuse(errnoOf(err))
-			return
+			return false
 		}
 		kept := l.visible(s, g, raw[:n])
-		if n > 0 && len(kept) == 0 {
-			continue // an empty answer would mean the end
-		}
-		if len(kept) > 0 && writeMem(s.tid, kept, at) != nil {
+		switch {
+		case n > 0 && len(kept) == 0:
+			return true // an empty answer would mean the end
+		case len(kept) > 0 && writeMem(s.tid, kept, at) != nil:
 			s.refuse(unix.EFAULT)
-			return
+		default:
+			s.answer(int64(len(kept)))
 		}
-		s.answer(int64(len(kept)))
+		return false
+	}
+	if !reachedServed(s.tid) {
+		for read(); give(); read() {
+		}
+		unix.Close(fd)
 		return
 	}
+	s.task.waits = "the file system of " + dir.Path
+	var step func()
+	step = func() {
+		askers <- struct{}{}
+		read()
+		<-askers
+		l.post(func() {
+			if l.waits(s) && give() {
+				go step()
+				return
+			}
+			unix.Close(fd)
+		})
+	}
+	go step()
 }
 
 // list makes the call on a copy, or lets it run to its exit stop.

@@ -86,20 +86,20 @@ func TestDescriptorLimit(t *testing.T) {
 }
 
 // TestStalled: a file system whose server does not answer holds up the calls that lead to it
-// and nothing else: a walk, the text of a path in a mapped file, a change to names, the first
-// bytes of a program. When it answers, they go on. Only root mounts one.
+// and nothing else: a walk, the text of a path in a mapped file, a change to names, a
+// listing, the first bytes of a program. When it answers, they go on. Only root mounts one.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	if !root() {
 		return
 	}
 	server, stalled := ktest.Tracee(t, "stallfs"), ktest.Tracee(t, "stalled")
-	want := []string{"late done", "new done", "page done", "ran", "works"}
+	want := []string{"late done", "list done", "new done", "page done", "ran", "works"}
 	for _, guarded := range []bool{false, true} {
 		b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) { b.Write(t, "work/mnt/unmounted", "") })
 		argv := []string{stalled, b.Path("work/gate")}
 		if guarded {
-			argv = b.Guarded(t, nil, argv...)
+			argv = b.Guarded(t, []string{"--hide", b.Path("work/nothing")}, argv...) // so that listings are looked at
 		}
 		r := b.Bare(t, append([]string{server, b.Path("work/mnt"), b.Path("work/gate")}, argv...)...)
 		got := slices.Sorted(strings.SplitSeq(strings.TrimSpace(r.Stdout), "\n"))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// stalled GATE: under stallfs. Four processes that wait for its file system, each in another way,
-// and one that works on until all four wait, and then opens the gate. Prints what came of each.
+// stalled GATE: under stallfs. Five processes that wait for its file system, each in another way,
+// and one that works on until all wait, and then opens the gate. Prints what came of each.
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,9 +23,9 @@ static void told(const char *what, int result)
 int main(int argc, char **argv)
 {
 	char name[4200];
-	static const char *all[] = {"late", "page", "new", "script"};
-	pid_t pid[4];
-	for (int i = 0; i < 4; i++) {
+	static const char *all[] = {"late", "page", "new", "3", "script"};
+	pid_t pid[5];
+	for (int i = 0; i < 5; i++) {
 		if ((pid[i] = fork()) != 0)
 			continue;
 		if (i == 0) // the walk
@@ -36,10 +37,15 @@ int main(int argc, char **argv)
 		}
 		if (i == 2) // the act
 			told("new", mkdir("mnt/2/new", 0755));
+		if (i == 3) { // the names in a directory
+			DIR *d = opendir("mnt/3");
+			struct dirent *e = readdir(d);
+			told(e && !strcmp(e->d_name, "shown") && !readdir(d) ? "list" : "another list", 0);
+		}
 		execl("mnt/script", "script", NULL); // the first bytes of a program
 		told("script", -1);
 	}
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		snprintf(name, sizeof name, "%s.%s", argv[1], all[i]);
 		while (access(name, F_OK)) { // and works
 			close(open("work", O_WRONLY | O_CREAT, 0644));
@@ -54,7 +60,7 @@ int main(int argc, char **argv)
 	printf("works\n");
 	fflush(stdout);
 	close(open(argv[1], O_WRONLY | O_CREAT, 0644));
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		waitpid(pid[i], NULL, 0);
 	return 0;
 }

@@ -2,8 +2,9 @@
 //
 // stallfs MNT GATE CMD ARG…: mounts a FUSE file system at MNT, in a mount name space of its own,
 // and executes CMD. The server does not answer looking up "1/late", reading "page" and "script",
-// and making "2/new" before the file GATE exists; GATE.late, GATE.page … tell that it was asked.
+// making "2/new" and listing "3" before the file GATE exists; GATE.late, GATE.page … tell that it was asked.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -19,8 +20,8 @@
 #include <unistd.h>
 
 // A stalled step holds its directory, so each has its own.
-enum { ROOT = 1, PAGE, LATE, SCRIPT, NEW, DIR1, DIR2, NODES };
-static const char *names[NODES] = {0, 0, "page", "late", "script", "new", "1", "2"};
+enum { ROOT = 1, PAGE, LATE, SCRIPT, NEW, DIR1, DIR2, DIR3, NODES };
+static const char *names[NODES] = {0, 0, "page", "late", "script", "new", "1", "2", "3"};
 static const char script[] = "#!/bin/sh\necho ran\n";
 static const char *gate;
 static int fuse, made;
@@ -57,7 +58,14 @@ static void finish(struct late *q)
 	static char page[4096] = "written";
 	if (q->op == FUSE_READ && q->node == SCRIPT)
 		answer(q->unique, 0, script, sizeof script - 1);
-	else if (q->op == FUSE_READ)
+	else if (q->op == FUSE_READDIR) {
+		struct {
+			struct fuse_dirent d;
+			char name[8];
+		} one = {.d = {.ino = PAGE, .off = 1, .namelen = 5, .type = DT_REG}};
+		memcpy(one.d.name, "shown", 5);
+		answer(q->unique, 0, &one, FUSE_DIRENT_SIZE(&one.d));
+	} else if (q->op == FUSE_READ)
 		answer(q->unique, 0, page, sizeof page);
 	else
 		entry(q->unique, q->node);
@@ -123,6 +131,13 @@ static void serve(void)
 		case FUSE_MKDIR:
 			stall(h->unique, NEW, FUSE_MKDIR);
 			break;
+		case FUSE_READDIR:
+			if (((struct fuse_read_in *)arg)->offset == 0)
+				stall(h->unique, h->nodeid, FUSE_READDIR);
+			else
+				answer(h->unique, 0, NULL, 0);
+			break;
+		case FUSE_OPENDIR:
 		case FUSE_OPEN: {
 			struct fuse_open_out o = {0};
 			answer(h->unique, 0, &o, sizeof o);
@@ -133,6 +148,7 @@ static void serve(void)
 			break;
 		case FUSE_FLUSH:
 		case FUSE_RELEASE:
+		case FUSE_RELEASEDIR:
 		case FUSE_ACCESS:
 			answer(h->unique, 0, NULL, 0);
 			break;
