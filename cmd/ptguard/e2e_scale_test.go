@@ -124,8 +124,8 @@ func TestManyRefusals(t *testing.T) {
 	}
 }
 
-// TestCrowd: with thousands of idle threads or processes a call is still decided once, and
-// ptguard stays small.
+// TestCrowd: with thousands of idle threads or processes a call is not decided again and again,
+// and ptguard stays small.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	program := ktest.Tracee(t, "crowd")
@@ -156,7 +156,8 @@ func TestCrowd(t *testing.T) {
 			}
 			records := b.Records(t)
 			end := records[len(records)-1].End
-			if calls := uint64(c.idle + opens); end == nil || end.Decisions < calls || end.Decisions > calls+calls/10+50 {
+			// A call that has to wait for room for its arguments is decided once more when there is.
+			if calls := uint64(c.idle + opens); end == nil || end.Decisions < calls || end.Decisions > 2*calls+50 {
 				t.Errorf("%d calls: %+v", calls, end)
 			}
 		})
