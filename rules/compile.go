@@ -40,6 +40,7 @@ type Policy struct {
 	root   node
 	globs  []*entry // denies and hides with a wildcard that lead to what they match, see leadsTo
 	progAt progIndex
+	need   Needs // of the finished policy
 	netAt  netIndex
 	inodes map[Inode][]*entry // denies and hides by the inode of their literal path
 	net    []netRule
@@ -177,6 +178,7 @@ func compileFor(sources []*Source, m Machine, scope scopeOf) (*Policy, error) {
 	c.p.progAt.build(c.p.progs)
 	c.p.netAt.build(c.p.net)
 	c.finish()
+	c.p.need = c.p.needs()
 	return c.p, nil
 }
 

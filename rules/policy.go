@@ -68,9 +68,9 @@ type Needs struct {
 // Needs gives what the policy can refuse.
 func (p *Policy) Needs() Needs {
 	if p.outer != nil {
-		return p.needs().or(p.outer.Needs())
+		return p.need.or(p.outer.Needs())
 	}
-	return p.needs()
+	return p.need
 }
 
 func (p *Policy) needs() Needs {

@@ -79,7 +79,13 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 		l.started = started
 		l.judgeImage(s, images, argv)
 	}
-	err := l.resolveFor(&r, task, unix.AT_FDCWD, procPath(s.tid, "exe"), 0)
+	var err error
+	if served.Load() == nil {
+		l.resolve.Avoid(nil)
+		err = l.resolve.Exe(&r, task)
+	} else {
+		err = l.resolveFor(&r, task, unix.AT_FDCWD, procPath(s.tid, "exe"), 0)
+	}
 	if l.findFirst(s, again) {
 		return
 	}

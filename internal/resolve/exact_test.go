@@ -5,7 +5,9 @@ package resolve
 import (
 	"errors"
 	"os"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,6 +101,26 @@ func TestNoGlance(t *testing.T) {
 	no("file", 0) // removed
 	w.r.Forget()
 	no(root+"/d/file", 0)
+}
+
+// The program of a task, by its magic link and without the way there.
+func TestExe(t *testing.T) {
+	w, _ := place(t)
+	path := "/proc/" + strconv.Itoa(w.task().TID) + "/exe"
+	want := w.resolve(unix.AT_FDCWD, path, 0)
+	var got Object
+	if err := w.r.Exe(&got, w.task()); err != nil {
+		t.Fatal(err)
+	}
+	want.Close()
+	got.Close()
+	got.open, got.FD, want.FD = want.open, -1, -1
+	if !reflect.DeepEqual(got, *want) {
+		t.Errorf("%+v, resolved %+v", got, *want)
+	}
+	if err := w.r.Exe(&got, Task{TGID: 1 << 30, TID: 1 << 30}); err == nil || got.FD != -1 {
+		t.Errorf("of no task: %v, %+v", err, got)
+	}
 }
 
 // What is learned is bounded.

@@ -90,6 +90,31 @@ func (r *Resolver) Resolve(o *Object, t Task, dirfd int, path string, f Flags) e
 	return nil
 }
 
+// Exe finds the program file that a task runs and fills o, as Resolve of /proc/TID/exe does in
+// fewer steps. It is not for a Resolver that avoids served file systems. An error means that
+// nothing is known, be it that the task is gone.
+func (r *Resolver) Exe(o *Object, t Task) error {
+	*o = Object{FD: -1, Parent: -1, open: true, Magic: MagicOther, Jumped: true}
+	w := &r.walk
+	*w = walk{Resolver: r, o: o, task: t, cur: -1, base: -1, rest: w.rest[:0], unsure: true}
+	var b [32]byte
+	link := r.names.Of(append(strconv.AppendInt(b[:0], int64(t.TID), 10), "/exe"...))
+	fd, errno := r.openat(r.view.proc, link, 0, 0)
+	err := error(errno)
+	if errno == 0 {
+		o.Hops = []string{"/proc/" + link}
+		err = w.reached(fd)
+	}
+	w.o = nil
+	if err != nil {
+		o.Close()
+		*o = Object{FD: -1, Parent: -1}
+		return fmt.Errorf("find the program of tid %d: %w", t.TID, err)
+	}
+	r.learn(o)
+	return nil
+}
+
 func (w *walk) run(dirfd int, path string) error {
 	// The order is getname's, then path_init's.
 	switch {
