@@ -208,7 +208,7 @@ func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
 // knowsCall tells whether the call that s is stopped at is at hand as the kernel told it, and
 // may be replaced as that: then the other registers need be neither read nor written.
 func (l *loop) knowsCall(s stopped) bool {
-	return setsCalls && !l.oldCalls && l.atTask == s.task && l.atStop == s.stop
+	return setsCalls && !withoutMseal && !l.oldCalls && l.atTask == s.task && l.atStop == s.stop
 }
 
 // replaceCall is the end of reissue without the registers.
