@@ -274,7 +274,7 @@ func (l *loop) left(s stopped) {
 	if ((res == -int64(unix.ELOOP) || barred) && l.reissuedOpen(asked.nr) || barred && g.barrable) && s.again < maxAgain {
 		s.task.again++
 		s.task.retrying = true
-		s.task.barred = res == -int64(unix.EACCES)
+		s.task.barred = res == -int64(unix.EACCES) || s.again > 1 // as where a stub tells no difference
 		setAgain(r, &asked)
 		l.endWalk(s.task)
 	} else {
