@@ -44,21 +44,26 @@ type pace struct {
 	most, least int
 	budget      time.Duration
 	run         time.Duration
+	// again: until when a load whose bare runs varied too much is measured once more.
+	again time.Duration
 }
 
 func (o *Options) pace() (pace, size) {
-	p, s := pace{9, 5, 20 * time.Second, 60 * time.Millisecond}, sizeFull
+	p, s := pace{9, 5, 20 * time.Second, 60 * time.Millisecond, time.Hour}, sizeFull
 	switch {
 	case o.Quick:
-		p, s = pace{7, 5, 3 * time.Second, 30 * time.Millisecond}, sizeQuick
+		p, s = pace{7, 5, 2 * time.Second, 20 * time.Millisecond, 30 * time.Second}, sizeQuick
 	case o.Full:
-		p = pace{9, 3, 25 * time.Second, 50 * time.Millisecond}
+		p = pace{9, 3, 20 * time.Second, 50 * time.Millisecond, 11 * time.Minute}
 	}
 	if o.Rounds > 0 {
 		p.most, p.least = o.Rounds, o.Rounds
 	}
 	return p, s
 }
+
+// slowRun is what a bare run may take for a load to be measured in every variant of a plan.
+const slowRun = 2 * time.Second
 
 // plan names what is measured, for the report.
 func (o *Options) plan() string {
@@ -97,7 +102,7 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 		Format: Format, Time: from.UTC().Format(time.RFC3339), Version: o.Version, Plan: o.plan(),
 		Machine: machine(), CPUs: cpuText(o.CPUs),
 	}
-	h := &harness{Options: o, ctx: ctx, g: g, m: m, pace: pace, result: r}
+	h := &harness{from: from, Options: o, ctx: ctx, g: g, m: m, pace: pace, result: r}
 	chosen = h.prepareVariants(chosen)
 	for i, l := range chosenLoads {
 		h.at = fmt.Sprintf("[%d/%d] %s", i+1, len(chosenLoads), l.name)
@@ -118,6 +123,7 @@ type harness struct {
 	g      *ground
 	m      *meter
 	pace   pace
+	from   time.Time
 	result *Result
 	at     string
 }
@@ -167,11 +173,10 @@ func (h *harness) measure(l *load, all []*variant) error {
 		}
 	}
 	out := &Load{Name: l.name, Text: l.text, Kind: l.kind}
-	runs, word := h.warmUp(l, all, out)
+	runs := h.warmUp(l, all, out)
 	if h.ctx.Err() != nil {
 		return h.ctx.Err()
 	}
-	_ = word
 	h.result.Loads = append(h.result.Loads, out)
 	if len(runs) == 0 {
 		return nil
@@ -179,7 +184,7 @@ func (h *harness) measure(l *load, all []*variant) error {
 	if err := h.rounds(l, runs); err != nil {
 		return err
 	}
-	if out.Noisy() { // once more, and the quieter of the two holds
+	if out.Noisy() && time.Since(h.from) < h.pace.again { // once more, and the quieter of the two holds
 		first := *out
 		first.Series = nil
 		for _, s := range out.Series {
@@ -206,9 +211,10 @@ type measured struct {
 
 // warmUp runs each variant once: what fails is named, micro loads are brought to a good
 // length, and the tracer's memory is looked at. All have to say the same of what they did.
-func (h *harness) warmUp(l *load, all []*variant, out *Load) (runs []measured, word string) {
+func (h *harness) warmUp(l *load, all []*variant, out *Load) (runs []measured) {
+	slow, word := false, ""
 	for _, v := range all {
-		if len(h.Variants) == 0 && !fits(l, v, h.Full) {
+		if len(h.Variants) == 0 && !fits(l, v, h.Full) || slow && !core(l, v) {
 			continue
 		}
 		h.tell("warm-up, " + v.name)
@@ -216,7 +222,7 @@ func (h *harness) warmUp(l *load, all []*variant, out *Load) (runs []measured, w
 		out.Series = append(out.Series, s)
 		got, err := h.m.run(h.ctx, l, v, s.Calls, true)
 		if h.ctx.Err() != nil {
-			return nil, ""
+			return nil
 		}
 		switch {
 		case err != nil:
@@ -228,11 +234,12 @@ func (h *harness) warmUp(l *load, all []*variant, out *Load) (runs []measured, w
 		}
 		if s.Failed != "" {
 			if v.name == bareName {
-				return nil, "" // there is nothing to compare with
+				return nil // there is nothing to compare with
 			}
 			continue
 		}
 		s.PeakKiB = got.peak
+		slow = slow || v.name == bareName && len(h.Variants) == 0 && got.wall > slowRun
 		if l.kind == KindMicro {
 			s.Calls = max(s.Calls, int(float64(h.pace.run.Nanoseconds())/got.ns))
 			if l.most > 0 {
@@ -241,7 +248,7 @@ func (h *harness) warmUp(l *load, all []*variant, out *Load) (runs []measured, w
 		}
 		runs = append(runs, measured{v, s})
 	}
-	return runs, word
+	return runs
 }
 
 // rounds measures: A B C A B C …
@@ -295,7 +302,8 @@ func (h *harness) tier() string {
 
 // chooseLoads picks by name, or those of the plan.
 func (o *Options) chooseLoads() ([]*load, error) {
-	all := loads()
+	_, size := o.pace()
+	all := loads(size)
 	if len(o.Loads) == 0 {
 		return slices.DeleteFunc(all, func(l *load) bool { return o.Quick && !l.quick }), nil
 	}
@@ -475,7 +483,7 @@ func machine() Machine {
 // List names the loads and variants there are, with what they are; a star marks those of a
 // plain run.
 func List(presets []string) (loadTexts, variantTexts []VariantText) {
-	for _, l := range loads() {
+	for _, l := range loads(sizeFull) {
 		loadTexts = append(loadTexts, VariantText{l.name, l.text})
 	}
 	for _, v := range variants(presets) {

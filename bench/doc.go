@@ -7,3 +7,5 @@
 // Nothing here is a test of speed, and no figure of it is a promise: a shared machine shows
 // ratios within one run, medians, and counts.
 package bench
+
+//go:generate go run ./page

@@ -49,15 +49,15 @@ type missingError struct{ why string }
 
 func (e *missingError) Error() string { return e.why }
 
-// loads are all loads in the order of a report.
-func loads() []*load {
+// loads are all loads of a size in the order of a report.
+func loads(s size) []*load {
 	out := []*load{startLoad()}
 	for _, name := range microNames {
 		for _, shape := range []string{shapeOne, shapeThreads, shapeProcesses} {
 			out = append(out, microLoad(name, shape))
 		}
 	}
-	return append(out, wholeLoads()...)
+	return append(out, wholeLoads(s)...)
 }
 
 func startLoad() *load {
@@ -87,7 +87,7 @@ func microLoad(name, shape string) *load {
 	case "fork-exec":
 		l.needs, l.calls, l.most = []string{"true"}, 200, 4000
 	case "unlink":
-		l.most = 20000
+		l.most = 5000
 	}
 	l.calls = max(l.calls, workers)
 	return l

@@ -21,7 +21,7 @@ import (
 )
 
 // runLimit ends a run that hangs.
-const runLimit = 5 * time.Minute
+const runLimit = 2 * time.Minute
 
 // sample is what one run showed.
 type sample struct {
@@ -113,6 +113,7 @@ func (m *meter) run(ctx context.Context, l *load, v *variant, calls int, watch b
 		s.cpu = runtimeOf(pid)
 	}
 	stop()
+	_ = unix.Kill(-pid, unix.SIGKILL) // what it left behind; the number is taken until Wait
 	waited := cmd.Wait()
 	s.peak = <-peak
 	s.stops = -1

@@ -18,7 +18,8 @@ func fits(l *load, v *variant, full bool) bool {
 	case slices.Contains([]string{bareName, floorName, defaultName, straceName}, name):
 		return true
 	case l.kind == KindMicro && strings.HasSuffix(l.name, "-"+shapeThreads), l.kind == KindMicro && strings.HasSuffix(l.name, "-"+shapeProcesses):
-		return name == filterName || name == "strict"
+		// Under strict each of these asks whose socket it is, at all descriptors of the tree.
+		return name == filterName || name == "strict" && l.name != "connect-"+shapeProcesses
 	case strings.Contains(name, "@"):
 		return l.kind == KindWhole || l.name == "open-read"
 	case l.kind == KindWhole && isTool(name):
@@ -29,6 +30,12 @@ func fits(l *load, v *variant, full bool) bool {
 		return l.name == "open-read"
 	}
 	return true
+}
+
+// core tells whether a variant says something of a load that takes so long that others are
+// left out.
+func core(l *load, v *variant) bool {
+	return slices.Contains([]string{bareName, filterName, floorName, defaultName, "open", "strict", straceName, toolOf[l.name]}, v.name)
 }
 
 // toolOf is the preset that is made for a load's tool.

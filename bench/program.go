@@ -186,6 +186,7 @@ func inProcesses(ops []operation, each int) (time.Duration, error) {
 
 // worker is the life of a forked process: raw system calls only. It does not return.
 func worker(op operation, each int, start, said [2]int) {
+	_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0)
 	blockSignals() // SIGCHLD would wake a runtime that has but this thread
 	_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, uintptr(start[1]), 0, 0)
 	errno := op(-1)

@@ -145,3 +145,13 @@ func Read(in io.Reader) (*Result, error) {
 	}
 	return r, nil
 }
+
+// load finds a load by name.
+func (r *Result) load(name string) *Load {
+	for _, l := range r.Loads {
+		if l.Name == name {
+			return l
+		}
+	}
+	return nil
+}

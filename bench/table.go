@@ -161,6 +161,20 @@ func (r *Result) Table(out io.Writer, force bool) error {
 			fmt.Fprintf(w, "  %s  failed: %s\n", s.Variant, s.Failed)
 		}
 	}
+	if verdicts := r.Verdicts(); len(verdicts) > 0 {
+		fmt.Fprint(w, "\ntargets:\n")
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, v := range verdicts {
+			state := "met"
+			if !v.Met {
+				state = "missed " + v.Off
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", v.Text, v.Limit, v.Value, state)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
 	if len(r.Missing) > 0 {
 		fmt.Fprintln(w, "\nleft out:")
 		for _, x := range r.Missing {

@@ -67,7 +67,10 @@ func guarded(g *ground, l *load, binary string, flags, command []string) []strin
 	argv = append(argv, flags...)
 	if slices.Contains(flags, "--keep-env") && l.reads != nil { // a strict policy
 		for _, p := range l.reads(g) {
-			argv = append(argv, "--read", p, "--allow-exec", p)
+			argv = append(argv, "--read", p)
+			if !slices.Contains(flags, "strict") { // whose list of programs is not closed
+				argv = append(argv, "--allow-exec", p)
+			}
 		}
 	}
 	return append(append(argv, "--"), command...)

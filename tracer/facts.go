@@ -410,7 +410,8 @@ func unixInodes(match func(name string) bool) map[string]bool {
 }
 
 // inetInodes lists the sockets bound to the address's port whose own address would take
-// what is sent to it.
+// what is sent to it. Of TCP only those that listen: the others that have the port are
+// connections, which nobody connects to, and come and go between this look and the next.
 func inetInodes(a *rules.Addr) map[string]bool {
 	out := map[string]bool{}
 	var files []string
@@ -420,10 +421,12 @@ func inetInodes(a *rules.Addr) map[string]bool {
 	if a.Proto != rules.ProtoTCP {
 		files = append(files, "/proc/net/udp", "/proc/net/udp6")
 	}
+	const listens = "0A" // TCP_LISTEN
 	for _, file := range files {
+		tcp := strings.HasPrefix(file, "/proc/net/tcp")
 		eachLine(file, func(line string) {
 			f := strings.Fields(line)
-			if len(f) < 10 {
+			if len(f) < 10 || tcp && f[3] != listens {
 				return
 			}
 			ip, port, ok := procAddr(f[1])

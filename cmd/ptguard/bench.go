@@ -33,6 +33,7 @@ type benchCmd struct {
 	From    string `placeholder:"FILE" help:"Measure nothing: show what --json wrote (default none)."`
 	JSON    string `name:"json" placeholder:"FILE" help:"Write everything that was measured there; - is standard output (default none)."`
 	Gobench string `name:"gobench" placeholder:"FILE" help:"Write Go benchmark text there, for benchstat; - is standard output (default none)."`
+	HTML    string `name:"html" placeholder:"FILE" help:"Write a page with plots there; - is standard output (default none)."`
 	Force   bool   `help:"Show figures, marked, also where bare runs vary too much (default off: they are left out, exit status 1)."`
 	Quiet   bool   `short:"q" help:"Do not tell what is being measured (default off)."`
 }
@@ -117,6 +118,7 @@ func (c *benchCmd) write(r *bench.Result) error {
 	}{
 		{c.JSON, r.Write},
 		{c.Gobench, func(w io.Writer) error { return r.GoBench(w, c.Force) }},
+		{c.HTML, func(w io.Writer) error { return r.HTML(w, c.Force) }},
 	} {
 		switch form.to {
 		case "":
