@@ -57,6 +57,9 @@ func run(args []string) int {
 	if len(args) > 0 && alias[args[0]] != "" {
 		args = append([]string{alias[args[0]]}, args[1:]...)
 	}
+	if len(args) == 1 && args[0] == "version" {
+		return ended(new(versionCmd).Run()) // nothing that needs the parser
+	}
 	parser, err := newParser(&c, &exit)
 	if err != nil {
 		return fail(err)
