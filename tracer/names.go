@@ -30,7 +30,11 @@ func (l *loop) reissueNames(s stopped) {
 			path += "/"
 		}
 		paths = append(paths, path)
-		parent := directoryOf(j.resolved.Path)
+		parent, later := l.directoryFor(s, j.resolved.Path)
+		if later {
+			l.findFirst(s, l.seccompStop)
+			return
+		}
 		if parent == (fileID{}) && j.resolved.Path != "/" { // it could not be told afterwards either
 			l.refuseConst(s, l.call.Row.Name, l.call.Event, &decode.Answer{Errno: unix.EPERM, Guard: "unprotected", Reason: "the directory of a name cannot be seen"})
 			return
@@ -44,7 +48,7 @@ func (l *loop) reissueNames(s stopped) {
 	if l.awaitAct(s) || !l.inWindow(s) {
 		return
 	}
-	row := l.call.Row
+	row, served := l.call.Row, reachedServed(s.tid)
 	l.reissue(s, false, func(w *window, slot int) call {
 		n := 0
 		for i, arg := range row.Args {
@@ -66,16 +70,61 @@ func (l *loop) reissueNames(s stopped) {
 			if result(r) == 0 {
 				s.task.succeeded()
 			}
-			exchanged := false
-			for i, path := range paths {
-				exchanged = exchanged || directoryOf(path) != parents[i]
+			look := func() (exchanged bool) {
+				for i, path := range paths {
+					exchanged = exchanged || directoryOf(path) != parents[i]
+				}
+				return exchanged
 			}
-			l.endWalk(s.task)
-			if exchanged {
-				l.killBlind(s, row.Name, row.Event, "a directory of the name was exchanged while the call was made")
+			end := func(s stopped, exchanged bool) {
+				l.endWalk(s.task)
+				if exchanged {
+					l.killBlind(s, row.Name, row.Event, "a directory of the name was exchanged while the call was made")
+				}
 			}
+			if !served {
+				end(s, look())
+				return
+			}
+			s.task.holds, s.task.waits = true, "the file system of "+paths[0]
+			go func() {
+				askers <- struct{}{}
+				exchanged := look()
+				<-askers
+				l.post(func() {
+					if !l.waits(s) {
+						return // its end has ended the walk
+					}
+					if end(s, exchanged); s.inStop {
+						s.request(unix.PTRACE_CONT, 0)
+					}
+				})
+			}()
 		}
 	}
+}
+
+// directoryFor is directoryOf, without a question to a served file system. later: it has to be
+// asked first, see findFirst.
+func (l *loop) directoryFor(s stopped, path string) (dir fileID, later bool) {
+	if !reachedServed(s.tid) {
+		return directoryOf(path), false
+	}
+	a := finding[s.tid]
+	if dir, ok := a.dirs[path]; ok {
+		return dir, false
+	}
+	a.what = "the file system of " + path
+	a.want = func() func(*findings) {
+		dir := directoryOf(path)
+		return func(a *findings) {
+			if a.dirs == nil {
+				a.dirs = map[string]fileID{}
+			}
+			a.dirs[path] = dir
+		}
+	}
+	return fileID{}, true
 }
 
 // directoryOf identifies the directory that a canonical path's last component lies in.

@@ -302,6 +302,10 @@ func (l *loop) left(s stopped) {
 		s.lost(err, "restore registers of")
 		return
 	}
+	if s.holds {
+		s.task.holds = false
+		return
+	}
 	s.request(unix.PTRACE_CONT, 0)
 }
 
@@ -428,7 +432,7 @@ func (l *loop) openPinned(s stopped, j *judgement) {
 		dir = j.resolved.FD // of O_TMPFILE; else nothing is made
 	}
 	flags, mode := int(l.openFlags(j.object)), l.newMode(s, dir, uint32(l.openMode(j.object)))
-	if j.resolved.FD >= 0 && j.resolved.Stat.Mode&unix.S_IFMT == unix.S_IFIFO && flags&(unix.O_ACCMODE|unix.O_NONBLOCK) == unix.O_WRONLY && l.sameRights(s) {
+	if j.resolved.FD >= 0 && j.resolved.Stat.Mode&unix.S_IFMT == unix.S_IFIFO && flags&(unix.O_ACCMODE|unix.O_NONBLOCK) == unix.O_WRONLY && l.sameRights(s) && !reachedServed(s.tid) {
 		l.openFIFO(s, j, flags)
 		return
 	}

@@ -121,6 +121,7 @@ type findings struct {
 	pages map[uint64]page
 	paths []pathAnswer
 	heads map[fileID]head
+	dirs  map[string]fileID // see directoryFor
 }
 
 type page struct {

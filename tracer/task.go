@@ -49,6 +49,7 @@ type task struct {
 	// again counts how often the call at hand has been decided anew; retrying: the next
 	// seccomp stop is such a call; barred: the canonical way is barred to the task.
 	again    int
+	holds    bool // it stays in its exit stop until something has been found out
 	repeats  bool // the call that has just returned is to be made again, after a pause
 	retrying bool
 	brief    *brief    // the socket of a connect on its way
