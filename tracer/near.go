@@ -72,7 +72,8 @@ const (
 	serialMost   = 16    // how much credit there is
 	parallelCost = 16    // what two that take turns cost
 	parallelMost = -1024 // and the most that they do
-	lookEvery    = 32    // serial stops between two looks at where the tracee was
+	lookLeast    = 32    // serial stops between two looks at where the tracee was,
+	lookMost     = 256   // and when there was nothing to gain again and again
 	busyEvery    = 64    // bound ones between two looks at whether there is an idle CPU
 	nearLeast    = 512   // for so many stops one CPU is kept, when it has just been found to help,
 	nearMost     = 4096  // and when it has been found so again and again
@@ -93,6 +94,7 @@ type nearness struct {
 	stops int // while bound
 	keep  int // stay bound for so many
 	until int // serial stops until the next look
+	pause int // and from there to the next
 	text  [1024]byte
 	// own is the tracer's mask as it was before, all is what the cpuset allows, narrow is cpu
 	// alone, mask is for what was read of a tracee.
@@ -101,7 +103,7 @@ type nearness struct {
 
 // newNearness gives nil where there is one CPU, or no say.
 func newNearness() *nearness {
-	n := &nearness{keep: nearLeast}
+	n := &nearness{keep: nearLeast, pause: lookLeast}
 	if getAffinity(0, &n.own) != nil || n.own.count() < 2 {
 		return nil
 	}
@@ -135,7 +137,7 @@ func (n *nearness) heard(tid int, t *task, ends bool) {
 			n.keep, n.until = min(2*n.keep, nearMost), 2
 		case n.stops%busyEvery == 0 && n.busy():
 			n.free()
-			n.keep, n.until = nearLeast, lookEvery
+			n.keep, n.until = nearLeast, lookLeast
 		}
 	}
 }
@@ -145,14 +147,15 @@ func (n *nearness) look(s stopped) {
 	if n.until--; n.until > 0 {
 		return
 	}
-	n.until = lookEvery
+	n.until = n.pause
 	if !n.busy() {
 		if was := n.lastCPU(s.tid); was >= 0 && (was != currentCPU() || alwaysNear) {
+			n.pause = lookLeast
 			n.bind(s)
 			return
 		}
 	}
-	n.keep = nearLeast
+	n.keep, n.pause = nearLeast, min(2*n.pause, lookMost)
 }
 
 // busy tells whether there is as much to run as there are CPUs for us (proc_loadavg(5), the
