@@ -46,15 +46,18 @@ type pace struct {
 	run         time.Duration
 	// again: until when a load whose bare runs varied too much is measured once more.
 	again time.Duration
+	// brief: from when on loads are measured as seldom as a plan allows, in the variants that
+	// say most.
+	brief time.Duration
 }
 
 func (o *Options) pace() (pace, size) {
-	p, s := pace{9, 5, 20 * time.Second, 60 * time.Millisecond, time.Hour}, sizeFull
+	p, s := pace{9, 5, 20 * time.Second, 60 * time.Millisecond, time.Hour, time.Hour}, sizeFull
 	switch {
 	case o.Quick:
-		p, s = pace{7, 5, 2 * time.Second, 20 * time.Millisecond, 30 * time.Second}, sizeQuick
+		p, s = pace{7, 5, 2 * time.Second, 20 * time.Millisecond, 30 * time.Second, 40 * time.Second}, sizeQuick
 	case o.Full:
-		p = pace{9, 3, 20 * time.Second, 50 * time.Millisecond, 11 * time.Minute}
+		p = pace{9, 3, 20 * time.Second, 50 * time.Millisecond, 9 * time.Minute, 11 * time.Minute}
 	}
 	if o.Rounds > 0 {
 		p.most, p.least = o.Rounds, o.Rounds
@@ -126,6 +129,11 @@ type harness struct {
 	from   time.Time
 	result *Result
 	at     string
+}
+
+// brief tells whether time is running out for a plan.
+func (h *harness) brief() bool {
+	return len(h.Variants) == 0 && time.Since(h.from) > h.pace.brief
 }
 
 func (h *harness) tell(text string) {
@@ -212,7 +220,7 @@ type measured struct {
 // warmUp runs each variant once: what fails is named, micro loads are brought to a good
 // length, and the tracer's memory is looked at. All have to say the same of what they did.
 func (h *harness) warmUp(l *load, all []*variant, out *Load) (runs []measured) {
-	slow, word := false, ""
+	slow, word := h.brief(), ""
 	for _, v := range all {
 		if len(h.Variants) == 0 && !fits(l, v, h.Full) || slow && !core(l, v) {
 			continue
@@ -254,6 +262,9 @@ func (h *harness) warmUp(l *load, all []*variant, out *Load) (runs []measured) {
 // rounds measures: A B C A B C …
 func (h *harness) rounds(l *load, runs []measured) error {
 	most := h.pace.most
+	if h.brief() {
+		most = h.pace.least
+	}
 	for round := 0; round < most; round++ {
 		from := time.Now()
 		for _, r := range runs {
@@ -383,6 +394,11 @@ func (o *Options) chooseVariants() ([]*variant, error) {
 			return nil, fmt.Errorf("--variant %s: no such variant (see ptguard bench --list)", want)
 		}
 	}
+	place := func(v *variant) int {
+		plain, _, _ := strings.Cut(v.name, "@")
+		return slices.IndexFunc(all, func(a *variant) bool { return a.name == plain })
+	}
+	slices.SortStableFunc(out, func(a, b *variant) int { return place(a) - place(b) })
 	if i := slices.IndexFunc(out, func(v *variant) bool { return v.name == bareName }); i != 0 {
 		if i > 0 {
 			out = slices.Delete(out, i, i+1)

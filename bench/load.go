@@ -49,15 +49,20 @@ type missingError struct{ why string }
 
 func (e *missingError) Error() string { return e.why }
 
-// loads are all loads of a size in the order of a report.
+// loads are all loads of a size in the order of a report, which is also that of measuring:
+// what matters most comes first, for what comes late may be measured less often.
 func loads(s size) []*load {
 	out := []*load{startLoad()}
-	for _, name := range microNames {
-		for _, shape := range []string{shapeOne, shapeThreads, shapeProcesses} {
-			out = append(out, microLoad(name, shape))
+	shape := func(which string) {
+		for _, name := range microNames {
+			out = append(out, microLoad(name, which))
 		}
 	}
-	return append(out, wholeLoads(s)...)
+	shape(shapeOne)
+	out = append(out, wholeLoads(s)...)
+	shape(shapeThreads)
+	shape(shapeProcesses)
+	return out
 }
 
 func startLoad() *load {

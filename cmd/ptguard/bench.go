@@ -57,7 +57,7 @@ func (c *benchCmd) Run() error {
 	if noisy := result.Noisy(); len(noisy) > 0 && !c.Force {
 		return &statusError{
 			code: exitNoisy,
-			err: fmt.Errorf("bare runs varied too much, by more than %.0f %% between the quartiles, twice: nothing is reported of %s",
+			err: fmt.Errorf("bare runs varied too much, by more than %.0f %% between the quartiles: nothing is reported of %s",
 				100*bench.NoiseLimit, strings.Join(noisy, ", ")),
 			hint: "measure on an idle machine, or show them with --force",
 		}
