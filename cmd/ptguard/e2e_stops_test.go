@@ -257,7 +257,7 @@ func TestAllocationsPerStop(t *testing.T) {
 		if stops < 2000 {
 			t.Errorf("%s: %v stops of 2000 calls", act, stops)
 		}
-		most := 0.4
+		most := 0.8 // of the loop that waits, where all that have stopped are taken at once: 0.2, or 0.4 with an exit stop
 		if act == "connect" {
 			// The tree could rename a directory of the path, so we connect ourselves, elsewhere.
 			most = 20
