@@ -17,7 +17,7 @@ const pageStyle = `:root{--bg:#f5f6f8;--surface:#fff;--text:#1b1f24;--muted:#576
 main{max-width:900px;margin:0 auto;padding:20px}h1{font-size:20px;font-weight:500}h2{font-size:16px;margin:26px 0 8px}h3{font-size:14px;margin:18px 0 4px}p{color:var(--muted);margin:4px 0 10px}
 .card{background:var(--surface);border:1px solid var(--line);border-radius:10px;padding:10px 14px;margin:0 0 14px;overflow-x:auto}svg{max-width:100%;height:auto}
 table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}th{text-align:right;font-weight:500;color:var(--muted)}td{text-align:right}th,td{padding:3px 7px;border-top:1px solid var(--line);white-space:nowrap}
-th:first-child,td:first-child{text-align:left}thead th{border-top:0}.bad{color:var(--bad);font-weight:600}.ok{color:var(--ok)}.noisy{color:var(--bad)}
+th:first-child,td:first-child{text-align:left}thead th{border-top:0}.bad{color:var(--bad);font-weight:600}.ok{color:var(--ok)}td.w{white-space:normal;text-align:left;overflow-wrap:anywhere}.noisy{color:var(--bad)}
 `
 
 // HTML writes one page that needs nothing else: no network, no script, no other file. Loads
@@ -70,7 +70,7 @@ func (r *Result) HTML(out io.Writer, force bool) error {
 		fmt.Fprint(w, "</tr></thead><tbody>\n")
 		for _, row := range l.Rows() {
 			if row.Series.Failed != "" {
-				fmt.Fprintf(w, "<tr><td>%s</td><td colspan=\"%d\">failed: %s</td></tr>\n", e(row.Series.Variant), len(columns)-1, e(row.Series.Failed))
+				fmt.Fprintf(w, "<tr><td>%s</td><td class=\"w\" colspan=\"%d\">failed: %s</td></tr>\n", e(row.Series.Variant), len(columns)-1, e(row.Series.Failed))
 				continue
 			}
 			fmt.Fprint(w, "<tr>")
@@ -83,13 +83,13 @@ func (r *Result) HTML(out io.Writer, force bool) error {
 	}
 	fmt.Fprint(w, "<h2>Variants</h2><div class=\"card\"><table><tbody>\n")
 	for _, v := range r.Variants {
-		fmt.Fprintf(w, "<tr><td>%s</td><td style=\"\">%s</td></tr>\n", e(v.Name), e(v.Text))
+		fmt.Fprintf(w, "<tr><td>%s</td><td class=\"w\">%s</td></tr>\n", e(v.Name), e(v.Text))
 	}
 	for _, x := range r.Missing {
-		fmt.Fprintf(w, "<tr><td>%s</td><td>left out: %s</td></tr>\n", e(x.What), e(x.Why))
+		fmt.Fprintf(w, "<tr><td>%s</td><td class=\"w\">left out: %s</td></tr>\n", e(x.What), e(x.Why))
 	}
 	fmt.Fprint(w, "</tbody></table></div></main></body></html>\n")
-	_, err := io.WriteString(out, strings.ReplaceAll(w.String(), ` style=""`, ""))
+	_, err := io.WriteString(out, w.String())
 	return err
 }
 
