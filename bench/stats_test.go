@@ -53,6 +53,10 @@ func TestRatioIsPaired(t *testing.T) {
 	if rows[2].Ratio != 2 || rows[2].Low != 2 || rows[2].High != 2 || rows[2].StopNS != 5 || math.Abs(rows[2].Floor-4./3) > 1e-9 {
 		t.Errorf("default: %+v", rows[2])
 	}
+	few := &Load{Series: []*Series{l.Series[0], {Variant: defaultName, Calls: 1000, NS: []float64{20, 200, 20}, Stops: []float64{9, 9, 9}}}}
+	if stop := few.Rows()[1].StopNS; !math.IsNaN(stop) { // nine stops of the start, and none of the calls
+		t.Errorf("a stop of a load that does not stop: %v", stop)
+	}
 	if rows[4].Ratio != 4 { // by the bare run on the same cpu
 		t.Errorf("default@0: %+v", rows[4])
 	}

@@ -39,7 +39,8 @@ func (l *Load) Rows() []Row {
 			if bare := l.series(base(s.Variant)); bare != nil {
 				ratios := paired(s.NS, bare.NS)
 				row.Ratio, row.Low, row.High = median(ratios), quantile(ratios, 0.25), quantile(ratios, 0.75)
-				if len(s.Stops) > 0 {
+				// Where the start is most of it, or stops are few, they are not what took the time.
+				if len(s.Stops) > 0 && l.Kind != KindStart && median(s.Stops) >= calls/2 {
 					row.StopNS = (row.Median - median(bare.NS)) / (median(s.Stops) / calls)
 				}
 			}
