@@ -351,7 +351,7 @@ func (o *Options) chooseVariants() ([]*variant, error) {
 			}
 		}
 		if o.Full {
-			for _, name := range []string{"bare@0", "default@0", "strace@0"} {
+			for _, name := range []string{"bare@0", "floor@0", "default@0", "strace@0"} {
 				v, err := pinned(all, name)
 				if err != nil {
 					return nil, err

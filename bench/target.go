@@ -32,6 +32,7 @@ const (
 func targets() []target {
 	out := []target{
 		{"an allowed open for reading, by the C floor", "open-read", defaultName, floorName, ratioAtMost, 1.25},
+		{"the same, both kept to one cpu", "open-read", defaultName + "@0", floorName + "@0", ratioAtMost, 1.25},
 		{"start", "start", defaultName, bareName, moreAtMost, 5},
 		{"go build", "go-build", defaultName, bareName, ratioAtMost, 1.10},
 		{"make", "make", defaultName, bareName, ratioAtMost, 1.10},

@@ -81,7 +81,7 @@ func runs(program string) (string, error) {
 var (
 	cFiles   = [...]int{3, 40, 300}
 	shellsOf = [...]int{3, 100, 300}
-	tarFiles = [...]int{20, 1000, 5000}
+	tarFiles = [...]int{20, 400, 5000}
 	grepped  = [...]string{"src/net/url", "src/net", "src"}
 )
 
