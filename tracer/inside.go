@@ -4,13 +4,17 @@ package tracer
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
 	"ptguard/internal/landlock"
+	"ptguard/internal/resolve"
 	"ptguard/record"
+	"ptguard/rules"
 )
 
 // What ptguard changes for the tree is held by the backstop, too: the tracer thread enters a
@@ -54,6 +58,35 @@ func (l *loop) goInside(noNewPrivs bool) error {
 		return fmt.Errorf("enter the backstop's domain: %w", err)
 	}
 	return nil
+}
+
+// magicLink is a link that proc(5) makes for what a process has.
+var magicLink = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/proc/[0-9]+/(task/[0-9]+/)?(exe|cwd|root|(fd|ns|map_files)/[^/]+)`)
+})
+
+// closedToUs tells whose magic link below /proc a walk could not follow for our own domain's
+// sake alone, OwnerNone otherwise: from there the processes outside of the tree are out of
+// reach, as they are for the tree. A guard refuses what lies behind such a link whatever it
+// is, and says so; the kernel's errno would tell of the domain.
+func (l *loop) closedToUs(r *resolve.Object) rules.Owner {
+	if l.inside == nil || r.Errno != unix.EACCES {
+		return rules.OwnerNone
+	}
+	link := magicLink().FindString(r.Path)
+	owner := l.via([]string{link})
+	if owner != rules.OwnerOutsider && owner != rules.OwnerGuard {
+		return rules.OwnerNone
+	}
+	open := make(chan bool)
+	go func() { // any thread but this one is outside
+		_, err := unix.Readlink(link, make([]byte, 1))
+		open <- err == nil
+	}()
+	if <-open {
+		return owner
+	}
+	return rules.OwnerNone
 }
 
 // heldError is the end of an act that the policy allows and the backstop does not.

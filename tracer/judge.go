@@ -455,6 +455,11 @@ func (l *loop) examinePath(s stopped, j *judgement) (syscall.Errno, error) {
 	if hidden, err := l.walk(s, j, int(o.Dirfd), walkFlags(o)); err != nil || hidden {
 		return 0, err
 	}
+	if via := l.closedToUs(r); via != rules.OwnerNone {
+		j.request.Access, j.request.Act = o.Access, o.Act
+		j.request.File = rules.File{Path: r.Path, Via: via}
+		return 0, nil
+	}
 	if r.Errno != 0 {
 		return r.Errno, nil
 	}
