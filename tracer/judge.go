@@ -68,7 +68,7 @@ func (l *loop) seccompStop(s stopped) {
 		l.refuseConst(s, native.SyscallName(nr), "", unknownCall)
 		return
 	}
-	s.task.wide = slices.Contains(l.affinity, nr)
+	s.task.wide, s.task.readsProc = slices.Contains(l.affinity, nr), false
 	args := info.Args
 	row := l.rowFor(nr, &args)
 	switch {
@@ -255,6 +255,11 @@ func (l *loop) allow(s stopped) {
 	if bar := l.barredFrom(s); bar != nil {
 		l.refuseConst(s, l.call.Row.Name, l.call.Event, bar)
 		return
+	}
+	for i := range l.judged {
+		if strings.HasPrefix(l.judged[i].resolved.Path, "/proc/") {
+			s.task.readsProc = true
+		}
 	}
 	l.allowed(s)
 	l.recordAllowed(s)

@@ -33,7 +33,8 @@ import (
 //     none runs before the mask is back; it is not narrowed when resumed from there.
 //   - A child that was made in the moment has the narrow mask: see inherit.
 //   - In /proc/PID/status the mask may be seen narrow if the scheduler takes the tracer thread
-//     off the CPU in that moment.
+//     off the CPU in that moment; not by a task that is resumed with a call that leads there,
+//     which keeps its mask (readsProc).
 //   - The tracer's own mask is put back when the tree is found not to be serial, and now and
 //     then, so that the scheduler has its say on where we are. The tree inherits none of it:
 //     the tracer thread makes no process or thread any more.
@@ -262,7 +263,7 @@ func (n *nearness) restore(tid int, mask *cpuMask) {
 // resume is the resuming ptrace(2) request for a task in a stop.
 func (n *nearness) resume(s stopped, request int, sig uintptr) error {
 	s.task.narrowed = false
-	if n == nil || n.score < serialEnough || s.tid != n.floor || s.wide {
+	if n == nil || n.score < serialEnough || s.tid != n.floor || s.wide || s.readsProc {
 		return ptrace(request, s.tid, 0, sig)
 	}
 	if !n.bound {

@@ -58,8 +58,10 @@ type task struct {
 	forking  bool // it was let make a process, which is not there yet
 	// wide: the call at hand is about affinities. narrowed: it was resumed with a narrow mask,
 	// guessed: its mask is a guess (near.go).
-	wide, narrowed, guessed bool
-	creds                   *credentials // nil until needed, and again when they may have changed
+	// readsProc: the call at hand leads into /proc, where the task may read its mask next.
+	wide, narrowed, guessed, readsProc bool
+
+	creds *credentials // nil until needed, and again when they may have changed
 	// listening: in a group stop of job control (PTRACE_LISTEN). fresh: the seccomp stop at
 	// hand has just come in, so it is another call, unless retrying or same say otherwise.
 	listening   bool
