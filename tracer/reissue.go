@@ -95,6 +95,9 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 		at := w.putString(s.space, slot, offPath, path)
 		return call{unix.SYS_OPENAT2, [6]uint64{cwdWord, at, w.putBytes(s.space, slot, offHow, how[:]), uint64(len(how))}}
 	})
+	if s.leaving != nil {
+		s.leaving.fifo = r.Exists && r.Stat.Mode&unix.S_IFMT == unix.S_IFIFO
+	}
 	if held && s.leaving != nil {
 		l.startWalk(s)
 	}
@@ -153,15 +156,11 @@ func (l *loop) openMode(o *decode.Object) uint64 {
 func (l *loop) reissue(s stopped, stub bool, fill func(*window, int) call) {
 	sp := s.space
 	stub = stub && hasStub && !sp.noExec
-	slot := sp.win.claim(s.task, false)
+	slot, own := l.slotFor(s)
 	if slot < 0 {
-		stub = false
-		if slot = sp.win.claim(s.task, true); slot < 0 {
-			s.task.waits = "a slot of its window"
-			sp.win.waiting = append(sp.win.waiting, s) // until another gives its slot back
-			return
-		}
+		return
 	}
+	stub = stub && own
 	if s.frames == nil {
 		s.task.frames = new([frames]frame)
 	}
@@ -247,6 +246,7 @@ type leaving struct {
 	// barrable: if it fails with EACCES it is decided again, as a task may be barred from the
 	// canonical way.
 	barrable bool
+	fifo     bool // it opens a FIFO, and may wait there for the other side
 	// done, if set, may change the result; it runs at the exit stop.
 	done func(s stopped, r *registers)
 }
@@ -311,8 +311,8 @@ func (l *loop) left(s stopped) {
 
 // giveBack frees a slot at an exit stop, and lets one waiting call have it.
 func (l *loop) giveBack(s stopped, slot int) {
-	if slot >= reserved {
-		return // it is the task's own and stays so
+	if slot < 0 || slot >= reserved {
+		return // it has been taken back, or is the task's own and stays so
 	}
 	w := s.space.win
 	w.owner[slot] = nil

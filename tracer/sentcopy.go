@@ -88,14 +88,9 @@ func (l *loop) copyFor(s stopped, number int) (fd int, later bool, err error) {
 
 // beginSending starts a copy with the call that s is stopped at.
 func (l *loop) beginSending(s stopped, number int) error {
-	w := s.space.win
-	slot := w.claim(s.task, false)
+	slot, _ := l.slotFor(s)
 	if slot < 0 {
-		if slot = w.claim(s.task, true); slot < 0 {
-			s.task.waits = "a slot of its window"
-			w.waiting = append(w.waiting, s)
-			return nil
-		}
+		return nil
 	}
 	u := &setup{fd: -1, send: &sending{number: number, ours: -1, theirs: -1, lastSlot: slot}}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)

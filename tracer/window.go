@@ -61,6 +61,7 @@ type window struct {
 	// waiting are calls for which no slot was free. A fork shares the window, so they may be
 	// of several spaces.
 	waiting []stopped
+	looks   bool // lookForBlocked will look again
 }
 
 // newWindow makes the memfd. Our mapping comes first: after the seal nobody can make a

@@ -182,3 +182,13 @@ func TestIdleSlots(t *testing.T) {
 		Argv:  []string{"sh", "-c", program + " 40 threads file 1 | sed 's/,[^,]*us$//'"}, Stdout: "40 idle, 0 failed\nmet\n",
 	})
 }
+
+// TestManyFIFOs: opens of FIFOs that wait for each other do not use up the window's slots,
+// however many there are.
+func TestManyFIFOs(t *testing.T) {
+	t.Parallel()
+	fifos := ktest.Tracee(t, "fifos")
+	for _, flags := range [][]string{nil, {"--deny", "/nowhere/x"}, {"--preset", "strict"}} {
+		ktest.Same(t, ktest.Case{Argv: []string{fifos, "100"}, Flags: flags, Stdout: "100 of 100\n"})
+	}
+}

@@ -62,7 +62,7 @@ func TestUnknownFlag(t *testing.T) {
 	}
 	for _, c := range []struct{ command, word, want string }{
 		{"learn", "--frm", "did you mean --from?"},
-		{"why", "--scope", "--scope is a flag of run, which why does not take (see ptguard why --help)"},
+		{"why", "--timeout", "--timeout is a flag of run, which why does not take (see ptguard why --help)"},
 		{"why", "--frob", "see ptguard why --help"},
 	} {
 		if err := unknownFlag(c.word, []string{"ptguard", c.command, c.word}); !strings.Contains(err.Error(), c.want) {
