@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,6 +29,10 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 	case plain, !l.started, row.Event == "os.exec":
 		s.resume(0) // an exec is looked at again when it has happened
 	case row.Need == decode.NeedLooks || row.Need == decode.NeedReadsOnly || row.Need == decode.NeedProbes:
+		if l.ledThroughProc() {
+			s.refuse(guess) // a dup2 or chdir, which nothing holds back, could lead it to an object
+			return
+		}
 		s.task.barred = true // by its own words, copied
 		l.carryLook(s)
 	case guess == unix.ENOENT && l.plainOpen(s):
@@ -42,6 +47,18 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 			s.refuse(guess)
 		}
 	}
+}
+
+// ledThroughProc tells whether a path of the call led to or through the proc file system, as
+// /proc/self/fd/N does.
+func (l *loop) ledThroughProc() bool {
+	in := func(path string) bool { return strings.HasPrefix(path, "/proc/") }
+	for i := range l.judged {
+		if r := &l.judged[i].resolved; in(r.Path) || slices.ContainsFunc(r.Hops, in) {
+			return true
+		}
+	}
+	return false
 }
 
 // plainOpen tells whether the call at hand opens something by name that has to be there, with our
