@@ -52,7 +52,11 @@ func errnoBox(t testing.TB, uid int) *ktest.Box {
 	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
 		b.Copy(t, program, "work/errno")
 		b.Copy(t, program, "outside/errno")
-		if err := os.MkdirAll(b.Path("ro"), 0o755); err != nil {
+		// Where nothing can be mounted on it, it is a folder like others, and empty again.
+		if err := os.RemoveAll(b.Path("ro")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(b.Path("ro"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range []string{"work", "work/errno", "outside", "outside/errno", "tmp", "home"} {

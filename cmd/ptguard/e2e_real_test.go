@@ -68,7 +68,7 @@ func main() {
 }
 `)
 		},
-		Argv: sh("go build -o hello . && ./hello && go vet . && go list -m"), BareEnv: warmCache(),
+		Argv: sh("go build -buildvcs=false -o hello . && ./hello && go vet . && go list -m"), BareEnv: warmCache(),
 		Stdout: "hello over http\n", Timeout: 4 * time.Minute,
 	})
 }
