@@ -80,7 +80,9 @@ func (o *Options) plan() string {
 }
 
 // Run measures. The error is about the harness or a wrong name; what cannot be measured here,
-// and why, is in the result. It locks its OS thread.
+// and why, is in the result. When ctx ends, the error is its cause and the result is there all
+// the same: the loads that were finished, and the names of those that were not. It locks its
+// OS thread.
 func Run(ctx context.Context, o *Options) (*Result, error) {
 	pace, size := o.pace()
 	chosenLoads, err := o.chooseLoads()
@@ -91,7 +93,7 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := newGround(o.Self, size)
+	g, err := newGround(ctx, o.Self, size)
 	if err != nil {
 		return nil, err
 	}
@@ -106,16 +108,22 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 		Machine: machine(), CPUs: cpuText(o.CPUs),
 	}
 	h := &harness{from: from, Options: o, ctx: ctx, g: g, m: m, pace: pace, result: r}
+	r.Machine.Tier = h.tier()
 	chosen = h.prepareVariants(chosen)
 	for i, l := range chosenLoads {
 		h.at = fmt.Sprintf("[%d/%d] %s", i+1, len(chosenLoads), l.name)
-		if err := h.measure(l, chosen); err != nil {
-			return nil, err
+		if ctx.Err() == nil {
+			h.measure(l, chosen)
+		}
+		if ctx.Err() != nil && r.load(l.name) == nil {
+			h.missing(l.name, context.Cause(ctx))
 		}
 	}
-	r.Machine.Tier = h.tier()
+	if ctx.Err() != nil {
+		r.Broken = context.Cause(ctx).Error()
+	}
 	r.Seconds = time.Since(from).Round(100 * time.Millisecond).Seconds()
-	return r, nil
+	return r, context.Cause(ctx)
 }
 
 // harness is one run of Run.
@@ -152,7 +160,11 @@ func (h *harness) prepareVariants(all []*variant) []*variant {
 	for _, v := range all {
 		if v.prepare != nil {
 			h.tell("preparing " + v.name)
-			if err := v.prepare(h.g); err != nil {
+			err := v.prepare(h.g)
+			if h.ctx.Err() != nil {
+				return nil // which may be what it failed of
+			}
+			if err != nil {
 				h.missing(v.name, err)
 				continue
 			}
@@ -163,35 +175,35 @@ func (h *harness) prepareVariants(all []*variant) []*variant {
 	return out
 }
 
-// measure runs one load in the variants that fit it.
-func (h *harness) measure(l *load, all []*variant) error {
+// measure runs one load in the variants that fit it. The result has it if it was finished
+// before the end of the context.
+func (h *harness) measure(l *load, all []*variant) {
 	for _, name := range l.needs {
 		found, err := h.g.find(name)
 		if err != nil {
 			h.missing(l.name, fmt.Errorf("no %s here", name))
-			return nil
+			return
 		}
 		h.g.programs[name] = found
 	}
 	if l.prepare != nil {
 		h.tell("laying out")
-		if err := l.prepare(h.g); err != nil {
+		err := l.prepare(h.g)
+		if h.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
 			h.missing(l.name, err)
-			return nil
+			return
 		}
 	}
 	out := &Load{Name: l.name, Text: l.text, Kind: l.kind}
 	runs := h.warmUp(l, all, out)
+	h.rounds(l, runs)
 	if h.ctx.Err() != nil {
-		return h.ctx.Err()
+		return
 	}
 	h.result.Loads = append(h.result.Loads, out)
-	if len(runs) == 0 {
-		return nil
-	}
-	if err := h.rounds(l, runs); err != nil {
-		return err
-	}
 	if out.Noisy() && time.Since(h.from) < h.pace.again { // once more, and the quieter of the two holds
 		first := *out
 		first.Series = nil
@@ -201,14 +213,11 @@ func (h *harness) measure(l *load, all []*variant) error {
 			s.NS, s.Stops, s.CPU = nil, nil, nil
 		}
 		h.at += " (again: bare runs varied too much)"
-		if err := h.rounds(l, runs); err != nil {
-			return err
-		}
-		if first.noise() < out.noise() {
+		h.rounds(l, runs)
+		if first.noise() < out.noise() || h.ctx.Err() != nil {
 			out.Series = first.Series
 		}
 	}
-	return nil
 }
 
 // series of a load that runs.
@@ -259,8 +268,8 @@ func (h *harness) warmUp(l *load, all []*variant, out *Load) (runs []measured) {
 	return runs
 }
 
-// rounds measures: A B C A B C …
-func (h *harness) rounds(l *load, runs []measured) error {
+// rounds measures: A B C A B C … until the end of the context.
+func (h *harness) rounds(l *load, runs []measured) {
 	most := h.pace.most
 	if h.brief() {
 		most = h.pace.least
@@ -274,7 +283,7 @@ func (h *harness) rounds(l *load, runs []measured) error {
 			}
 			got, err := h.m.run(h.ctx, l, r.v, r.s.Calls, false)
 			if h.ctx.Err() != nil {
-				return h.ctx.Err()
+				return
 			}
 			if err != nil {
 				r.s.Failed = err.Error()
@@ -293,7 +302,6 @@ func (h *harness) rounds(l *load, runs []measured) error {
 			most = min(most, max(h.pace.least, int(h.pace.budget/max(time.Since(from), 1))))
 		}
 	}
-	return nil
 }
 
 // tier is what a guarded run says of itself.
@@ -303,7 +311,7 @@ func (h *harness) tier() string {
 		return ""
 	}
 	argv := guarded(h.g, &load{}, h.Self, nil, []string{program})
-	cmd := exec.CommandContext(h.ctx, argv[0], argv[1:]...)
+	cmd := h.g.command(argv[0], argv[1:]...)
 	cmd.Env = h.g.env
 	if cmd.Run() != nil {
 		return ""

@@ -35,7 +35,7 @@ func prepareFloor(g *ground) error {
 	if err := os.WriteFile(source, []byte(floorSource), 0o600); err != nil {
 		return err
 	}
-	if text, err := exec.Command(gcc, "-O2", "-o", out, source).CombinedOutput(); err != nil {
+	if text, err := g.command(gcc, "-O2", "-o", out, source).CombinedOutput(); err != nil {
 		return &missingError{fmt.Sprintf("gcc cannot build it: %v: %.300s", err, text)}
 	}
 	return nil

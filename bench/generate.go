@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -97,7 +96,7 @@ func makeRepository(g *ground, dir string, n, commits int) error {
 		return err
 	}
 	git := func(at int, args ...string) error {
-		cmd := exec.Command(g.programs["git"], args...)
+		cmd := g.command(g.programs["git"], args...)
 		date := epoch.Add(time.Duration(at) * time.Hour).Format(time.RFC3339)
 		cmd.Dir, cmd.Env = dir, append(slices.Clone(g.env), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a",
 			"GIT_COMMITTER_EMAIL=a@example.org", "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)

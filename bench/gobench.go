@@ -15,6 +15,11 @@ func (r *Result) GoBench(w io.Writer, force bool) error {
 	if _, err := fmt.Fprintf(w, "goos: linux\ngoarch: %s\npkg: ptguard/bench\ncpu: %s\nkernel: %s\nptguard: %s\n", m.Arch, m.CPU, m.Kernel, r.Version); err != nil {
 		return err
 	}
+	if text := r.NotWhole(); text != "" {
+		if _, err := fmt.Fprintf(w, "incomplete: %s\n", text); err != nil {
+			return err
+		}
+	}
 	for _, l := range r.Loads {
 		if l.Noisy() && !force {
 			continue

@@ -40,6 +40,9 @@ func (r *Result) HTML(out io.Writer, force bool) error {
 		}
 		fmt.Fprintf(w, "<p class=\"noisy\">%s%s</p>\n", text, e(strings.Join(noisy, ", ")))
 	}
+	if text := r.NotWhole(); text != "" {
+		fmt.Fprintf(w, "<p class=\"noisy\">%s</p>\n", e(text))
+	}
 	for _, p := range r.plots(force, false) {
 		fmt.Fprintf(w, "<div class=\"card\">%s</div>\n", p.svg)
 	}

@@ -3,11 +3,14 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // Kind of a load, which says what its figures are.
@@ -135,6 +138,7 @@ func layOut(dir, name string, workers, calls int) error {
 
 // ground is the temporary folder in which everything runs, and what was found on the machine.
 type ground struct {
+	ctx      context.Context //nolint:containedctx // of the one Run that made it
 	root     string
 	self     string // the ptguard to measure
 	size     size
@@ -157,7 +161,7 @@ func (g *ground) dir(name string) string { return filepath.Join(g.root, "work", 
 
 // newGround makes the folders. They lie in $TMPDIR, which a default policy lets a program
 // write, but the work folder is named all the same.
-func newGround(self string, s size) (*ground, error) {
+func newGround(ctx context.Context, self string, s size) (*ground, error) {
 	root, err := os.MkdirTemp("", "ptguard-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("make the folder to measure in: %w", err)
@@ -165,7 +169,7 @@ func newGround(self string, s size) (*ground, error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, err
 	}
-	g := &ground{root: root, self: self, size: s, programs: map[string]string{}, memo: map[string]string{}}
+	g := &ground{ctx: ctx, root: root, self: self, size: s, programs: map[string]string{}, memo: map[string]string{}}
 	for _, dir := range []string{"work", "home", "tmp", "own"} {
 		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
 			g.remove()
@@ -179,6 +183,14 @@ func newGround(self string, s size) (*ground, error) {
 		"GODEBUG=asyncpreemptoff=1",
 	}
 	return g, nil
+}
+
+// command is one that ends with the context. What it has started may go on for a moment; it
+// is not waited for.
+func (g *ground) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(g.ctx, name, args...)
+	cmd.WaitDelay = time.Second
+	return cmd
 }
 
 // remove takes everything away; modules of Go's are read-only.

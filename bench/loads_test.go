@@ -19,7 +19,7 @@ import (
 // tinyGround is a ground with what all loads want, and the variants by name, prepared.
 func tinyGround(t *testing.T, want ...string) (*ground, []*variant) {
 	t.Helper()
-	g, err := newGround(ktest.Binary(t), sizeTiny)
+	g, err := newGround(context.Background(), ktest.Binary(t), sizeTiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,15 +210,92 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// An end from outside ends the run that is going on, and what it measured in is removed.
+// An end from outside, whenever it comes, ends the run that is going on and leaves nothing of
+// what it measured in. The loads that were finished are there, whole; the others are named.
 func TestInterrupted(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	ctx, cancel := context.WithCancel(context.Background())
-	o := &Options{Self: ktest.Binary(t), Loads: []string{"untraced"}, Variants: []string{"default"}, Rounds: 1000, Progress: func(string) { cancel() }}
-	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+	ended := errors.New("ended by the test")
+	names := []string{"untraced", "open-read", "stat"}
+	for _, c := range []struct {
+		at       string // what is told when the end comes
+		finished int
+	}{
+		{"preparing floor", 0},
+		{"[1/3] untraced warm-up, bare", 0},
+		{"[1/3] untraced round 2 of 2, default", 0},
+		{"[2/3] open-read warm-up, default", 1},
+		{"[2/3] open-read round 1 of 2, bare", 1},
+		{"[3/3] stat round 2 of 2, default", 2},
+	} {
+		t.Setenv("TMPDIR", t.TempDir())
+		ctx, cancel := context.WithCancelCause(context.Background())
+		r, err := Run(ctx, &Options{
+			Self: ktest.Binary(t), Loads: names, Variants: []string{"floor", "default"}, Rounds: 2,
+			Progress: func(text string) {
+				if strings.HasPrefix(text, c.at) {
+					cancel(ended)
+				}
+			},
+		})
+		if !errors.Is(err, ended) || r == nil || r.Broken != ended.Error() {
+			t.Fatalf("%s: %+v, %v", c.at, r, err)
+		}
+		var got []string
+		for _, l := range r.Loads {
+			got = append(got, l.Name)
+			for _, s := range l.Series {
+				if len(l.Series) != 3 || len(s.NS) != 2 {
+					t.Errorf("%s: %s in %s is not whole: %+v", c.at, l.Name, s.Variant, s)
+				}
+			}
+		}
+		if !slices.Equal(got, names[:c.finished]) {
+			t.Errorf("%s: finished %v", c.at, got)
+		}
+		says := "not a whole run: ended by the test, not measured: " + strings.Join(names[c.finished:], ", ")
+		var table, page, text, md strings.Builder
+		if err := errors.Join(r.Table(&table, true), r.HTML(&page, true), r.GoBench(&text, true), r.Markdown(&md, "x", "y")); err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{r.NotWhole(), table.String(), page.String(), text.String(), md.String()} {
+			if !strings.Contains(strings.ToLower(form), says) {
+				t.Errorf("%s: no %q in %s", c.at, says, form)
+			}
+		}
+		if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+			t.Errorf("%s: left: %v, %v", c.at, left, err)
+		}
 	}
-	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
+}
+
+// A load that fails, without ptguard or in some variant, is told of as failed, with what it
+// said; it takes no other load with it.
+func TestFailureIsNamed(t *testing.T) {
+	bin := t.TempDir()
+	script := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("go", "echo "+bin)
+	script("grep", "echo it is broken; exit 3")
+	script("bwrap", "case $* in *__load*) echo not this one; exit 4;; esac")
+	for _, dir := range grepped {
+		if err := os.MkdirAll(filepath.Join(bin, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	r, err := Run(context.Background(), &Options{Self: ktest.Binary(t), Loads: []string{"grep", "untraced"}, Variants: []string{"bwrap"}, Rounds: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.NotWhole(), "not a whole run: failed: grep in bare, untraced in bwrap"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if broken := r.load("grep").Series[0].Failed; broken != "exit status 3: it is broken" {
+		t.Errorf("%q", broken)
+	}
+	if bare := r.load("untraced").series(bareName); bare == nil || len(bare.NS) != 2 {
+		t.Errorf("%+v", r.load("untraced"))
 	}
 }

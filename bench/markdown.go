@@ -63,8 +63,12 @@ func (r *Result) Markdown(out io.Writer, pictures, source string) error {
 	if noisy := r.Noisy(); len(noisy) > 0 {
 		fmt.Fprintf(left, "- bare runs varied too much, so nothing is told of: %s\n", strings.Join(noisy, ", "))
 	}
+	summary := r.summary()
+	if text := r.NotWhole(); text != "" {
+		summary += ". **" + upper(text) + "**"
+	}
 	_, err := strings.NewReplacer(
-		"{{summary}}", r.summary(), "{{source}}", source, "{{plots}}", strings.TrimSpace(images.String()), "{{targets}}", strings.TrimSpace(verdicts.String()),
+		"{{summary}}", summary, "{{source}}", source, "{{plots}}", strings.TrimSpace(images.String()), "{{targets}}", strings.TrimSpace(verdicts.String()),
 		"{{variants}}", strings.TrimSpace(variants.String()), "{{left}}", strings.TrimSpace(left.String()), "{{tables}}", strings.TrimSpace(tables.String()),
 		"{{limit}}", fmt.Sprintf("%.0f %%", 100*NoiseLimit),
 	).WriteString(out, pageFrame)

@@ -118,6 +118,9 @@ func (m *meter) run(ctx context.Context, l *load, v *variant, calls int, watch b
 	s.peak = <-peak
 	s.stops = -1
 	text, _ := os.ReadFile(out.Name())
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return s, fmt.Errorf("not through after %v", runLimit)
+	}
 	if ctx.Err() != nil {
 		return s, ctx.Err()
 	}

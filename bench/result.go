@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Format is the version of the JSON form.
@@ -30,6 +31,9 @@ type Result struct {
 	// Variants are told of in their order.
 	Variants []VariantText `json:"variants"`
 	Missing  []Missing     `json:"missing,omitempty"`
+	// Broken says what ended the run before it was through, empty if nothing did. The loads
+	// that are told were finished; those that were not are Missing.
+	Broken string `json:"broken,omitempty"`
 }
 
 // Machine is where it was measured.
@@ -110,6 +114,45 @@ func (r *Result) Noisy() []string {
 		}
 	}
 	return out
+}
+
+// Failures names what was begun and failed, as "load in variant", in the order of the report.
+func (r *Result) Failures() []string {
+	var out []string
+	for _, l := range r.Loads {
+		for _, s := range l.Series {
+			if s.Failed != "" {
+				out = append(out, l.Name+" in "+s.Variant)
+			}
+		}
+	}
+	return out
+}
+
+// NotWhole says in one line what the run should have measured and did not, empty if that is
+// nothing. What is not there on the machine is left out of a whole run.
+func (r *Result) NotWhole() string {
+	var parts []string
+	if r.Broken != "" {
+		text := r.Broken
+		var missing []string
+		for _, x := range r.Missing {
+			if x.Why == r.Broken {
+				missing = append(missing, x.What)
+			}
+		}
+		if len(missing) > 0 {
+			text += ", not measured: " + strings.Join(missing, ", ")
+		}
+		parts = append(parts, text)
+	}
+	if failed := r.Failures(); len(failed) > 0 {
+		parts = append(parts, "failed: "+strings.Join(failed, ", "))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not a whole run: " + strings.Join(parts, "; ")
 }
 
 // Write gives the JSON form.

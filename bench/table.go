@@ -129,7 +129,10 @@ func (r *Result) Table(out io.Writer, force bool) error {
 	if r.CPUs != "" {
 		fmt.Fprintf(w, ", all kept to cpu %s", r.CPUs)
 	}
-	fmt.Fprintf(w, "; uid %d; %.0f s\n", m.UID, r.Seconds)
+	fmt.Fprintf(w, "; uid %d; %s, %.0f s\n", m.UID, r.Plan, r.Seconds)
+	if text := r.NotWhole(); text != "" {
+		fmt.Fprintln(w, text)
+	}
 	for _, l := range r.Loads {
 		if l.Noisy() && !force {
 			continue

@@ -36,7 +36,7 @@ func tagged(tag, text string) *variant {
 			if err != nil {
 				return err
 			}
-			cmd := exec.Command("go", "build", "-tags", "ptguard_"+tag, "-o", binary(g), "./cmd/ptguard")
+			cmd := g.command("go", "build", "-tags", "ptguard_"+tag, "-o", binary(g), "./cmd/ptguard")
 			cmd.Dir, cmd.Env = source, append(os.Environ(), "CGO_ENABLED=0")
 			if text, err := cmd.CombinedOutput(); err != nil {
 				return &missingError{fmt.Sprintf("go cannot build it: %v: %.300s", err, text)}

@@ -129,7 +129,7 @@ func prepareFilter(g *ground) error {
 	if err != nil {
 		return &missingError{"no true(1) here"}
 	}
-	cmd := exec.Command(g.self, "filter", "--out", g.filter(), "-q", "--work", filepath.Join(g.root, "work"), "--", program)
+	cmd := g.command(g.self, "filter", "--out", g.filter(), "-q", "--work", filepath.Join(g.root, "work"), "--", program)
 	cmd.Env = g.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("write the filter: %w: %s", err, out)
@@ -170,7 +170,7 @@ func peer(name string, command func(g *ground) []string) *variant {
 			return &missingError{"no true(1) here"}
 		}
 		argv := v.argv(g, nil, []string{program})
-		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd := g.command(argv[0], argv[1:]...)
 		cmd.Env, cmd.Dir = g.env, filepath.Join(g.root, "work")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return &missingError{fmt.Sprintf("does not work here: %v: %.200s", err, out)}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -46,7 +45,7 @@ func goBuild() *load {
 			return errors.Join(os.RemoveAll(g.dir("gocache")), os.RemoveAll(g.dir(dir+"/out")))
 		},
 		argv:  func(g *ground, _ int) []string { return []string{g.programs["go"], "build", "-o", "out", "."} },
-		check: func(g *ground) (string, error) { return runs(g.dir(dir + "/out")) },
+		check: func(g *ground) (string, error) { return runs(g, g.dir(dir+"/out")) },
 		reads: func(g *ground) []string { return []string{g.memo["goroot"]} },
 	}
 }
@@ -62,7 +61,7 @@ func goRoot(g *ground) (string, error) {
 	if root := g.memo["goroot"]; root != "" {
 		return root, nil
 	}
-	out, err := exec.Command("go", "env", "GOROOT").Output()
+	out, err := g.command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return "", fmt.Errorf("go env GOROOT: %w", err)
 	}
@@ -72,8 +71,8 @@ func goRoot(g *ground) (string, error) {
 }
 
 // runs gives what a program that was built says.
-func runs(program string) (string, error) {
-	out, err := exec.Command(program).CombinedOutput()
+func runs(g *ground, program string) (string, error) {
+	out, err := g.command(program).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
@@ -101,7 +100,7 @@ func makeTree(s size) *load {
 			return err
 		},
 		argv:  func(g *ground, _ int) []string { return []string{g.programs["make"], "-s", "-j2"} },
-		check: func(g *ground) (string, error) { return runs(g.dir(dir + "/prog")) },
+		check: func(g *ground) (string, error) { return runs(g, g.dir(dir+"/prog")) },
 		reads: func(*ground) []string { return []string{"/usr"} }, // headers
 	}
 }
@@ -119,7 +118,7 @@ func gitLoad() *load {
 			return script(g, "git clone -q --no-local src dst && git -C dst status --porcelain && git -C dst gc -q")
 		},
 		check: func(g *ground) (string, error) {
-			out, err := exec.Command(g.programs["git"], "-C", g.dir("git/dst"), "rev-parse", "HEAD").Output()
+			out, err := g.command(g.programs["git"], "-C", g.dir("git/dst"), "rev-parse", "HEAD").Output()
 			return strings.TrimSpace(string(out)), err
 		},
 	}
@@ -157,7 +156,7 @@ func pythonLoad() *load {
 		name: "python", text: "python3 importing packages of its library and of a tree of modules", kind: KindWhole, needs: []string{"python3"}, dir: "python",
 		prepare: func(g *ground) error {
 			// What is in PATH may be a wrapper that searches first.
-			out, err := exec.Command(g.programs["python3"], "-c", "import sys; print(sys.executable, sys.base_prefix, sep='\\n')").Output()
+			out, err := g.command(g.programs["python3"], "-c", "import sys; print(sys.executable, sys.base_prefix, sep='\\n')").Output()
 			words := strings.Fields(string(out))
 			if err != nil || len(words) != 2 {
 				return fmt.Errorf("python3 does not say where it is: %w", err)

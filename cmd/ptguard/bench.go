@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"golang.org/x/sys/unix"
@@ -38,8 +40,9 @@ type benchCmd struct {
 	Quiet   bool   `short:"q" help:"Do not tell what is being measured (default off)."`
 }
 
-// exitNoisy is bench's own exit status: what was measured means too little to be told.
-const exitNoisy = 1
+// exitUnmeasured is bench's own exit status: something was measured and means too little to be
+// told, or was begun and failed.
+const exitUnmeasured = 1
 
 // Run is called by kong.
 func (c *benchCmd) Run() error {
@@ -47,25 +50,65 @@ func (c *benchCmd) Run() error {
 	if c.List {
 		return listLoads(os.Stdout, presets)
 	}
+	if err := c.writable(); err != nil {
+		return err
+	}
 	result, err := c.result(presets)
+	var end endedBy
+	if err != nil && !errors.As(err, &end) {
+		return err
+	}
+	err = c.write(result)
+	if end != 0 {
+		_ = fail(errors.Join(errors.New(result.NotWhole()), err))
+		return &statusError{code: die(syscall.Signal(end))}
+	}
 	if err != nil {
 		return err
 	}
-	if err := c.write(result); err != nil {
-		return err
+	var wrong []error
+	if text := result.NotWhole(); text != "" {
+		wrong = append(wrong, errors.New(text))
 	}
+	hint := "the report says why"
 	if noisy := result.Noisy(); len(noisy) > 0 && !c.Force {
-		return &statusError{
-			code: exitNoisy,
-			err: fmt.Errorf("bare runs varied too much, by more than %.0f %% between the quartiles: nothing is reported of %s",
-				100*bench.NoiseLimit, strings.Join(noisy, ", ")),
-			hint: "measure on an idle machine, or show them with --force",
-		}
+		wrong = append(wrong, fmt.Errorf("bare runs varied too much, by more than %.0f %% between the quartiles: nothing is reported of %s",
+			100*bench.NoiseLimit, strings.Join(noisy, ", ")))
+		hint = "measure on an idle machine, or show them with --force"
+	}
+	if len(wrong) > 0 {
+		return &statusError{code: exitUnmeasured, err: errors.Join(wrong...), hint: hint}
 	}
 	return nil
 }
 
-// result measures, or reads what was measured.
+// endedBy is a signal that ended the measurement.
+type endedBy syscall.Signal
+
+func (e endedBy) Error() string { return "interrupted by " + unix.SignalName(syscall.Signal(e)) }
+
+// untilSignal is a context that ends with the first signal that asks for an end. Later ones
+// have no effect until stop.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	got := make(chan os.Signal, 1)
+	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		if !signal.Ignored(sig) { // as nohup(1) has it
+			signal.Notify(got, sig)
+		}
+	}
+	go func() {
+		select {
+		case sig := <-got:
+			cancel(endedBy(sig.(syscall.Signal))) //nolint:forcetypeassert // on Linux all are
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(got); cancel(nil) }
+}
+
+// result measures, or reads what was measured. The error is an endedBy where the measurement
+// was ended, and then what was finished is there too.
 func (c *benchCmd) result(presets []string) (*bench.Result, error) {
 	if c.From != "" {
 		f, err := os.Open(c.From)
@@ -95,23 +138,36 @@ func (c *benchCmd) result(presets []string) (*bench.Result, error) {
 	if o.Self, err = os.Executable(); err != nil {
 		return nil, err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	ctx, stop := untilSignal()
 	defer stop()
 	if p := newProgress(os.Stderr); !c.Quiet && p != nil {
 		o.Progress = p.tell
 		defer p.clear()
 	}
-	r, err := bench.Run(ctx, o)
-	if errors.Is(err, context.Canceled) {
-		return nil, errors.New("bench: interrupted; nothing is reported")
+	return bench.Run(ctx, o)
+}
+
+// writable looks whether the files can be written, before a quarter of an hour is spent.
+func (c *benchCmd) writable() error {
+	for _, name := range []string{c.JSON, c.Gobench, c.HTML} {
+		if name == "" || name == "-" {
+			continue
+		}
+		err := unix.Access(name, unix.W_OK)
+		if errors.Is(err, unix.ENOENT) {
+			err = unix.Access(filepath.Dir(name), unix.W_OK|unix.X_OK)
+		}
+		if err != nil {
+			return outputError(name, err)
+		}
 	}
-	return r, err
+	return nil
 }
 
 // write gives the result in each form that was asked for; the table goes to standard output
 // unless another form does.
 func (c *benchCmd) write(r *bench.Result) error {
-	table := true
+	table, failed := true, error(nil)
 	for _, form := range []struct {
 		to    string
 		write func(io.Writer) error
@@ -126,14 +182,12 @@ func (c *benchCmd) write(r *bench.Result) error {
 		case "-":
 			table = false
 		}
-		if err := writeTo(form.to, form.write); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, writeTo(form.to, form.write))
 	}
 	if !table {
-		return nil
+		return failed
 	}
-	return r.Table(os.Stdout, c.Force)
+	return errors.Join(failed, r.Table(os.Stdout, c.Force))
 }
 
 // writeTo writes a file, or standard output for "-".

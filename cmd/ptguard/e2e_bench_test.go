@@ -4,9 +4,16 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ptguard/bench"
 	"ptguard/internal/ktest"
@@ -84,6 +91,55 @@ func TestBenchRefusesNoise(t *testing.T) {
 	}
 }
 
+// A signal ends a measurement, and ptguard by it; what was finished is written, and that it is
+// not all. Each run waits in its second load, a grep that does not end.
+func TestBenchInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM} {
+		b := ktest.NewBox(t, nil)
+		fifo := b.Path("begun")
+		if err := errors.Join(unix.Mkfifo(fifo, 0o600), os.MkdirAll(b.Path("bin/src"), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		b.Script(t, "bin/go", "#!/bin/sh\necho "+b.Path("bin"))
+		b.Script(t, "bin/grep", "#!/bin/sh\necho $$ >"+fifo+"\nexec sleep 1000")
+		cmd := exec.Command(ktest.Binary(t), "bench", "--load", "untraced,grep,stat", "--variant", "default", "--rounds", "2", "--force", "--json", "r.json")
+		cmd.Dir, cmd.Env = b.Work, []string{"PATH=" + b.Path("bin") + ":" + os.Getenv("PATH"), "TMPDIR=" + b.Tmp}
+		var out, errs strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said, err := os.ReadFile(fifo) // waits until it is there
+		waiting, err2 := strconv.Atoi(strings.TrimSpace(string(said)))
+		if err := errors.Join(err, err2); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Process.Signal(sig)
+		_ = cmd.Wait()
+		if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != sig {
+			t.Errorf("%v: %v", sig, cmd.ProcessState)
+		}
+		says := "not a whole run: interrupted by " + unix.SignalName(sig) + ", not measured: grep, stat\n"
+		if errs.String() != "ptguard: error: "+says || !strings.Contains(out.String(), says) || !strings.Contains(out.String(), "\nuntraced: ") {
+			t.Errorf("%v: %s---\n%s", sig, errs.String(), out.String())
+		}
+		var got bench.Result
+		if err := json.Unmarshal([]byte(b.Text(t, "work/r.json")), &got); err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Loads) != 1 || len(got.Loads[0].Series) != 2 || len(got.Missing) != 2 || got.Broken != "interrupted by "+unix.SignalName(sig) {
+			t.Errorf("%v: %+v", sig, got)
+		}
+		if left, err := os.ReadDir(b.Tmp); err != nil || len(left) > 0 {
+			t.Errorf("%v: left in the temporary folder: %v, %v", sig, left, err)
+		}
+		if !ktest.Until(2*time.Second, func() bool { return unix.Kill(waiting, 0) == unix.ESRCH }) {
+			t.Errorf("%v: the load still runs", sig)
+		}
+	}
+}
+
 // A mistake is one sentence, and nothing is measured.
 func TestBenchMistakes(t *testing.T) {
 	t.Parallel()
@@ -97,6 +153,7 @@ func TestBenchMistakes(t *testing.T) {
 		{"--from other.json", "a result of format 0, this ptguard knows 1"},
 		{"--from nothing.json", "--from: open nothing.json: no such file or directory"},
 		{"--quick --full", "can't be used together"},
+		{"--json no/where.json", "write no/where.json: no such file or directory"},
 	} {
 		r := b.Run(t, ktest.Cmd{Argv: append([]string{ktest.Binary(t), "bench"}, strings.Fields(c.args)...)})
 		if r.Status != 125 || r.Stdout != "" || !strings.Contains(r.Stderr, c.says) {
