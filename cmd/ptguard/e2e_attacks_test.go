@@ -259,7 +259,8 @@ func winsOf(r ktest.Result) (wins, tries int) {
 	return wins, tries
 }
 
-// victims are the files v0, v1, … of denied and denieD, for racers that can win once on each.
+// victims are the files v0, v1, … of denied and denieD, and the files p0, p1, … and folders d0,
+// d1, … of outside, for racers that can win once on each.
 const victims = 20
 
 // fill makes what attack.h describes.
@@ -276,6 +277,12 @@ func (a *attack) fill(t testing.TB, b *ktest.Box, program string) {
 	b.Write(t, "work/secret", "SECRET\n")
 	b.Write(t, "work/secreT", "ALLOWED\n")
 	b.Write(t, "outside/file", "OUTSIDE\n")
+	for i := range victims {
+		b.Write(t, fmt.Sprintf("outside/p%d", i), "OUTSIDE\n")
+		if err := os.Mkdir(b.Path(fmt.Sprintf("outside/d%d", i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	b.Copy(t, program, "work/victim")
 	b.Copy(t, program, "work/victiM")
 	b.Write(t, "policy.yaml", "ptguard: 1\nexec:\n  deny:\n    - { program: victiM, args: [secret], reason: \"not with this word\" }\nnet:\n  deny:\n    - { address: \"unix "+b.Work+"/denieD/sock\", reason: \"nobody's business\" }\n    - { address: \"unix "+b.Work+"/private/dgram\", reason: \"nobody's business\" }\n")

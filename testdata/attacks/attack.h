@@ -10,7 +10,8 @@
 //	denieD/       its allowed twin: file (ALLOWED), sub/, sock; both sock are listened on, and
 //	              both have v0 to v19, for racers that can win only once on each
 //	victim        a copy of the program itself, denied to exec; victiM the allowed twin
-//	../outside/   writable by the user, not by the policy: file (OUTSIDE)
+//	../outside/   writable by the user, not by the policy: file, p0, p1, … (OUTSIDE), and the
+//	              folders d0, d1, …
 //
 // Descriptors 7 and 8 are left open by a careless parent: denied/file, and denied itself.
 // denied/sock hands out a descriptor of denied/file.
