@@ -122,8 +122,12 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 	if ctx.Err() != nil {
 		r.Broken = context.Cause(ctx).Error()
 	}
-	r.Seconds = time.Since(from).Round(100 * time.Millisecond).Seconds()
+	r.Seconds = seconds(from)
 	return r, context.Cause(ctx)
+}
+
+func seconds(from time.Time) float64 {
+	return time.Since(from).Round(100 * time.Millisecond).Seconds()
 }
 
 // harness is one run of Run.
@@ -178,6 +182,7 @@ func (h *harness) prepareVariants(all []*variant) []*variant {
 // measure runs one load in the variants that fit it. The result has it if it was finished
 // before the end of the context.
 func (h *harness) measure(l *load, all []*variant) {
+	from := time.Now()
 	for _, name := range l.needs {
 		found, err := h.g.find(name)
 		if err != nil {
@@ -204,6 +209,7 @@ func (h *harness) measure(l *load, all []*variant) {
 		return
 	}
 	h.result.Loads = append(h.result.Loads, out)
+	defer func() { out.Seconds = seconds(from) }()
 	if out.Noisy() && time.Since(h.from) < h.pace.again { // once more, and the quieter of the two holds
 		first := *out
 		first.Series = nil

@@ -64,6 +64,9 @@ type Load struct {
 	Text   string    `json:"text"`
 	Kind   Kind      `json:"kind"`
 	Series []*Series `json:"series"`
+	// Seconds are what measuring it took in all: laying out, warm-up, and rounds that do not
+	// count included. 0: not known.
+	Seconds float64 `json:"seconds,omitempty"`
 }
 
 // Series are the runs of one load in one variant, a value a round; the rounds of all series
@@ -92,6 +95,14 @@ func (l *Load) series(variant string) *Series {
 		}
 	}
 	return nil
+}
+
+// rounds is how often the load ran without ptguard.
+func (l *Load) rounds() int {
+	if bare := l.series(bareName); bare != nil {
+		return len(bare.NS)
+	}
+	return 0
 }
 
 // noise is how much the bare runs vary.

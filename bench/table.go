@@ -141,7 +141,7 @@ func (r *Result) Table(out io.Writer, force bool) error {
 		if l.Noisy() {
 			mark = fmt.Sprintf("   ! bare runs vary by %.0f %%: these figures mean little", 100*l.noise())
 		}
-		fmt.Fprintf(w, "\n%s: %s%s\n", l.Name, l.Text, mark)
+		fmt.Fprintf(w, "\n%s: %s; %d rounds%s\n", l.Name, l.Text, l.rounds(), mark)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, c := range columns {
 			fmt.Fprintf(t, "  %s\t", c)
