@@ -29,7 +29,7 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 	case plain, !l.started, row.Event == "os.exec":
 		s.resume(0) // an exec is looked at again when it has happened
 	case row.Need == decode.NeedLooks || row.Need == decode.NeedReadsOnly || row.Need == decode.NeedProbes:
-		if l.ledThroughProc() {
+		if j := &l.judged[0]; l.ledThroughProc() || j.object.Path != "" && l.startMoves(s, j) {
 			s.refuse(guess) // a dup2 or chdir, which nothing holds back, could lead it to an object
 			return
 		}

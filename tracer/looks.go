@@ -41,8 +41,8 @@ func (l *loop) carryLook(s stopped) {
 	switch {
 	case !canonical:
 		walks = path != "" // by its own words: links and `..` in it count
-		if walks && path[0] != '/' && !l.ownDirectory(s) {
-			s.refuse(unix.EACCES) // a sibling could change where it starts
+		if walks && l.startMoves(s, j) {
+			s.refuse(unix.EACCES)
 			return
 		}
 	case j.object.NoFollow:

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/resolve"
 	"ptguard/rules"
 )
 
@@ -122,6 +123,21 @@ func (l *loop) ownDirectory(s stopped) bool {
 // ownTable tells whether no other task shares the descriptors of s.
 func (l *loop) ownTable(s stopped) bool {
 	return !s.proc.sharesFiles && !s.space.crowded && s.space.tasks == 1 && l.ownDirectory(s)
+}
+
+// startMoves tells whether another task can change where the words of an object start or jump to
+// before the kernel reads them: the current directory, the descriptor that a relative name
+// starts from, or one of these by a magic link on the way. A magic link at the end stands for
+// what the tree holds, whichever that is.
+func (l *loop) startMoves(s stopped, j *judgement) bool {
+	o, r := j.object, &j.resolved
+	switch {
+	case r.Jumped && r.Magic == resolve.MagicNone, o.Path[0] != '/' && o.Dirfd != unix.AT_FDCWD:
+		return s.proc.sharesFiles || !l.ownDirectory(s)
+	case o.Path[0] != '/':
+		return !l.ownDirectory(s)
+	}
+	return false
 }
 
 // endWalk lets the changes happen that waited.

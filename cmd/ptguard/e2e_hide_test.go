@@ -106,6 +106,41 @@ func TestHideLooks(t *testing.T) {
 	b.Find(t, ktest.Want{Syscall: "openat", Resolved: b.Path("work/file"), Errno: "ENOENT", Rule: "--hide"})
 }
 
+// TestHideThreads: a relative name that is not there is not there for a process with threads
+// either, although one of them could change what the name is relative to.
+func TestHideThreads(t *testing.T) {
+	t.Parallel()
+	const script = `
+import os, threading
+done = threading.Event()
+threading.Thread(target=done.wait).start()
+fd = os.open(".", os.O_RDONLY)
+for name, look in {
+    "stat": lambda: os.stat("absent"),
+    "statat": lambda: os.stat("absent", dir_fd=fd),
+    "readlink": lambda: os.readlink("absent"),
+    "chdir": lambda: os.chdir("absent"),
+    "getxattr": lambda: os.getxattr("absent", "user.x"),
+}.items():
+    try:
+        look()
+        print(name, "ok")
+    except OSError as e:
+        print(name, e.strerror)
+print("access", os.access("absent", os.F_OK))
+done.set()
+`
+	b := ktest.NewBox(t, fillHidden)
+	const none = " No such file or directory\n"
+	want := "stat" + none + "statat" + none + "readlink" + none + "chdir" + none + "getxattr" + none + "access False\n"
+	if bare := b.Bare(t, "python3", "-c", script); bare.Stdout != want {
+		t.Fatalf("bare: %v", bare)
+	}
+	if guarded := b.Guard(t, hideFlags(), "python3", "-c", script); guarded.Stdout != want {
+		t.Errorf("guarded: %v", guarded)
+	}
+}
+
 // TestHideActs: what would make a hidden name is refused, and what would make one below
 // it finds nothing there; either way the answer does not tell whether the name is there.
 func TestHideActs(t *testing.T) {
