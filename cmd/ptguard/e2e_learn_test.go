@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,6 +170,13 @@ func TestLearnGrantsNoSecrets(t *testing.T) {
 	r = b.Run(t, ktest.Cmd{Argv: slices.Concat([]string{ktest.Binary(t), "learn", "--enforce"}, flags, []string{"--", "sh", "-c", script})})
 	if strings.Contains(r.Stdout, "key") {
 		t.Errorf("--enforce: %v", r)
+	}
+	// The summary names no trace, for there is none any more.
+	if !regexp.MustCompile(`(?m)^ptguard: \d+ denials.*, run [0-9.]+ s$`).MatchString(r.Stderr) || strings.Contains(r.Stderr, "ptguard dump") {
+		t.Errorf("--enforce: the summary: %v", r)
+	}
+	if left, err := os.ReadDir(b.Tmp); err != nil || len(left) > 0 {
+		t.Errorf("left in the temporary folder: %v, %v", left, err)
 	}
 	check(r.Stdout, r.Stderr)
 	b.Reset(t)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,6 +123,19 @@ func TestTraceRotates(t *testing.T) {
 		if r.Status != 125 || !strings.Contains(r.Stderr, want) {
 			t.Errorf("%s: %v", flag, r)
 		}
+	}
+	for _, flags := range [][]string{{"--trace-keep", "8"}, {"--trace-keep=5"}, {"--trace-keep", "0"}} {
+		says := "ptguard: error: --trace-keep " + strings.TrimPrefix(flags[len(flags)-1], "--trace-keep=") + ": a trace has old files only with --trace-size, such as --trace-size 64M\n"
+		r := b.Bare(t, slices.Concat([]string{ktest.Binary(t), "run", "--trace", trace}, flags, []string{"--", "sh", "-c", "echo ran"})...)
+		if r.Status != 125 || r.Stdout != "" || r.Stderr != says {
+			t.Errorf("%v: %v", flags, r)
+		}
+	}
+	if r := b.Bare(t, ktest.Binary(t), "run", "--trace", trace, "--trace-size", "1M", "--trace-keep", "0", "true"); r.Status != 125 || !strings.Contains(r.Stderr, "0 rotated files: 1 to 1000 are kept") {
+		t.Errorf("%v", r)
+	}
+	if r := b.Bare(t, ktest.Binary(t), "run", "--trace-size", "1M", "true"); r.Status != 125 || !strings.Contains(r.Stderr, "only a file has a size") {
+		t.Errorf("a size of no trace: %v", r)
 	}
 	if r := b.Bare(t, ktest.Binary(t), "run", "--trace", "fd:2", "--trace-size", "1M", "true"); r.Status != 125 || !strings.Contains(r.Stderr, "only a file has a size") {
 		t.Errorf("%v", r)

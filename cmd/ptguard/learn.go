@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -49,13 +50,13 @@ func (c *learnCmd) Run() error {
 		if err := c.writable(); err != nil {
 			return err
 		}
-		dir, err := os.MkdirTemp("", "ptguard-learn-")
+		file, err := namelessFile()
 		if err != nil {
-			return fmt.Errorf("make a folder for the trace: %w", errnoOf(err))
+			return err
 		}
-		defer func() { _ = os.RemoveAll(dir) }() // in the temp folder, ours
-		trace = filepath.Join(dir, "trace.jsonl")
-		if status, err = c.record(trace, command); err != nil {
+		defer file.Close()
+		trace = "/proc/self/fd/" + strconv.Itoa(int(file.Fd()))
+		if status, err = c.record(file, command); err != nil {
 			return err
 		}
 	}
@@ -86,14 +87,28 @@ func (c *learnCmd) writable() error {
 	return nil
 }
 
+// namelessFile is for a trace that only this process and the ptguard it starts can get at, and
+// that the summary of that one names to nobody: it is not there any more when people read it.
+func namelessFile() (*os.File, error) {
+	file, err := os.CreateTemp("", "ptguard-learn-")
+	if err != nil {
+		return nil, fmt.Errorf("make a file for the trace: %w", errnoOf(err))
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("take away the name of the trace: %w", errnoOf(err))
+	}
+	return file, nil
+}
+
 // record runs CMD in a ptguard of its own and gives its status. The signals of the terminal
 // reach both; what they mean is for CMD to say.
-func (c *learnCmd) record(trace string, command []string) (status int, err error) {
+func (c *learnCmd) record(trace *os.File, command []string) (status int, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, fmt.Errorf("find ptguard itself: %w", err)
 	}
-	args := []string{"run", "--trace", trace, "--trace-level", "decisions"}
+	args := []string{"run", "--trace", "fd:3", "--trace-level", "decisions"}
 	if c.Enforce {
 		fmt.Fprintln(os.Stderr, "ptguard: learning, with the policy in force")
 	} else {
@@ -108,6 +123,7 @@ func (c *learnCmd) record(trace string, command []string) (status int, err error
 	}
 	cmd := exec.Command(self, append(append(append(args, c.words()...), "--"), command...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{trace} // 3, which CMD does not inherit
 	signal.Ignore(unix.SIGINT, unix.SIGQUIT)
 	defer signal.Reset(unix.SIGINT, unix.SIGQUIT)
 	err = cmd.Run()
@@ -123,7 +139,7 @@ func (c *learnCmd) record(trace string, command []string) (status int, err error
 		return 128 + int(ws.Signal()), nil
 	}
 	if status = exit.ExitCode(); status == exitFailed || status == exitNotFound || status == exitCannotRun {
-		if info, err := os.Stat(trace); err != nil || info.Size() == 0 {
+		if info, err := trace.Stat(); err != nil || info.Size() == 0 {
 			return 0, &statusError{code: status} // it has said why
 		}
 	}

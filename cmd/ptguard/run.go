@@ -50,7 +50,7 @@ type runCmd struct {
 
 	Trace      string   `placeholder:"FILE|fd:N|unix:PATH|-" group:"records" help:"Write the trace there, for ptguard dump; - is standard error (default none)."`
 	TraceSize  byteSize `placeholder:"SIZE" group:"records" help:"Begin a new file when the trace would exceed this size, such as 64M; the old one becomes FILE.1 (default no limit)."`
-	TraceKeep  int      `placeholder:"N" default:"5" group:"records" help:"How many old files of the trace are kept, FILE.1 to FILE.N (default ${default})."`
+	TraceKeep  *int     `placeholder:"N" group:"records" help:"How many old files of the trace are kept with --trace-size, FILE.1 to FILE.N (default 5)."`
 	TraceLevel string   `enum:"denials,decisions,all" default:"denials" group:"records" help:"What goes into the trace: denials, decisions or all (default ${default})."`
 	Log        string   `placeholder:"FILE|fd:N|none" env:"PTGUARD_LOG" group:"records" help:"Where the live lines go (default standard error)."`
 	Verbose    bool     `short:"v" group:"records" help:"Tell more at the start: variables that are not passed on, the temp folder (default off)."`
@@ -174,6 +174,9 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.TraceKeep != nil && c.TraceSize == 0 {
+		return nil, fmt.Errorf("--trace-keep %d: a trace has old files only with --trace-size, such as --trace-size 64M", *c.TraceKeep)
 	}
 	for _, fd := range c.KeepFD {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
@@ -301,17 +304,24 @@ func (g *guarded) openRecords(c *runCmd) (err error) {
 	if err != nil {
 		return err
 	}
-	g.sink, err = record.Open(trace, record.SinkOptions{Run: runID(), Level: level, Warn: g.live.Warn, MaxSize: int64(c.TraceSize), Keep: c.TraceKeep})
+	keep := tracesKept
+	if c.TraceKeep != nil {
+		keep = *c.TraceKeep
+	}
+	g.sink, err = record.Open(trace, record.SinkOptions{Run: runID(), Level: level, Warn: g.live.Warn, MaxSize: int64(c.TraceSize), Keep: keep})
 	if err != nil {
 		return err
 	}
 	if path, _, _, ok := g.sink.File(); ok && c.TraceSize > 0 {
-		for i := range c.TraceKeep {
+		for i := range keep {
 			g.parts = append(g.parts, record.PartName(path, i+1))
 		}
 	}
 	return nil
 }
+
+// tracesKept is the default of --trace-keep.
+const tracesKept = 5
 
 func runID() string { return strings.ToLower(rand.Text()[:12]) }
 
