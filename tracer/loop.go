@@ -200,7 +200,7 @@ func isStopSignal(sig unix.Signal) bool {
 // (techniques A20). What only the parent's event could tell is taken to be the stricter.
 func (l *loop) adopt(tid int) *task {
 	t := &task{tid: tid, slot: -1}
-	t.enter(&space{crowded: true})
+	t.enter(&space{crowded: true, strangers: true})
 	if pid := threadGroup(tid); pid != tid && l.tasks[pid] != nil {
 		t.proc = l.tasks[pid].proc
 	} else {
@@ -242,7 +242,8 @@ func (l *loop) born(s stopped) {
 		flags, err := cloneFlags(s.tid)
 		switch {
 		case err != nil: // killed meanwhile
-			t.enter(&space{crowded: true})
+			s.space.strangers = true
+			t.enter(&space{crowded: true, strangers: true})
 		case flags&unix.CLONE_THREAD != 0:
 			t.proc = s.proc
 			fallthrough
@@ -312,6 +313,9 @@ func (l *loop) exited(tid int, status unix.WaitStatus) {
 	if t := l.tasks[tid]; t != nil {
 		if t.proc.pid == tid {
 			l.facts.ended(tid)
+		}
+		if t.space != nil && status.Signaled() {
+			t.space.strangers = true // it may have been in a fork
 		}
 		l.leave(t)
 		l.listener.take(tid)

@@ -60,7 +60,15 @@ const (
 	notifySend   = 0xc0182101
 	notifyAdd    = 0x40182103
 	addFlagsSend = 2 // SECCOMP_ADDFD_FLAG_SEND, Linux 5.14
+	notifyFlags  = 0x40082104
+	syncWakeUp   = 1 // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6
 )
+
+// near has who asks and who answers wake each other on one CPU: the one sleeps while the other
+// runs, and a CPU that idles is slow to wake (near.go). Before Linux 6.6 that is not to be had.
+func (n *listener) near() {
+	_, _, _ = syscall.RawSyscall(unix.SYS_IOCTL, uintptr(n.fd), notifyFlags, syncWakeUp)
+}
 
 func (n *listener) ioctl(request uintptr, p unsafe.Pointer) syscall.Errno {
 	_, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(n.fd), request, uintptr(p))

@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -27,6 +28,11 @@ func statusField(tid int, name string) string {
 
 // threadGroup gives the pid a thread belongs to, the thread itself if it is gone.
 func threadGroup(tid int) int {
+	// Most often it is a process that has just been made, which the kernel tells in one call:
+	// a signal 0 to a thread of its own id (tgkill(2)). EPERM: it is there, and not ours.
+	if err := unix.Tgkill(tid, tid, 0); err == nil || errors.Is(err, unix.EPERM) {
+		return tid
+	}
 	if pid, err := strconv.Atoi(statusField(tid, "Tgid")); err == nil {
 		return pid
 	}

@@ -233,6 +233,7 @@ func (l *loop) begin() {
 	}
 	l.begun = true
 	if l.listener.fd = l.stage.listener(); l.listener.fd >= 0 {
+		l.listener.near()
 		go l.listener.serve()
 	}
 	tier := l.tier

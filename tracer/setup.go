@@ -35,6 +35,7 @@ type setup struct {
 	base  uint64
 	stub  bool // the steps after the mapping run from the window
 	ran   bool // they have been started
+	alone bool // no other task has the space or the descriptors: see spare
 	wary  bool // filters of the task may answer calls in the kernel's place, or rseq(2) take it out of the window
 	why   string
 	send  *sending // it is no set-up, but a descriptor on its way to us
@@ -86,7 +87,8 @@ func (l *loop) beginSetup(s stopped) {
 		l.refuseWindow(s, err.Error())
 		return
 	}
-	u.wary = l.ownFilters(s.tid) || restartable(s.tid)
+	u.wary = s.proc.filtered || restartable(s.tid)
+	u.alone = sp.tasks == 1 && !sp.strangers && !s.proc.sharesFiles
 	sp.state, sp.setter, s.setup = spaceBusy, s.task, u
 	l.aim(sp, u)
 	l.inject(s, call{nr: magicNumber}, true)
@@ -351,7 +353,7 @@ func (l *loop) endSetup(s stopped, seccomp bool) {
 		}
 		if sp.tries++; sp.tries < setupTries && !seccomp && sp.win.fd >= 0 {
 			why := u.why
-			*u = setup{saved: u.saved, mask: u.mask, fd: -1, wary: u.wary}
+			*u = setup{saved: u.saved, mask: u.mask, fd: -1, wary: u.wary, alone: u.alone}
 			_ = why
 			l.aim(sp, u)
 			l.inject(s, call{nr: magicNumber}, false)
@@ -366,7 +368,8 @@ func (l *loop) endSetup(s stopped, seccomp bool) {
 	}
 	if u.why == "" {
 		sp.state, sp.base, sp.tries = spaceReady, u.base, 0
-		sp.win.closeFD()
+		sp.win.shared = sp.win.shared || !u.alone || sp.strangers || l.cfg.Scopes != nil
+		sp.win.mapped()
 	} else {
 		sp.state = spaceNone
 	}

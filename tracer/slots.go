@@ -19,7 +19,7 @@ func (l *loop) slotFor(s stopped) (slot int, own bool) {
 		return slot, false
 	}
 	if slot = w.fromBlocked(); slot >= 0 {
-		w.owner[slot], s.task.slot = s.task, slot
+		w.own(slot, s.task)
 		return slot, false
 	}
 	s.task.waits = "a slot of its window"

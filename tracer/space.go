@@ -18,9 +18,11 @@ type space struct {
 	// before its parent's event): every step of a set-up is then verified. It stays so: of a
 	// parent that is killed in its clone(2) the event never comes.
 	crowded bool
-	held    []stopped // siblings that wait in their stop for the set-up
-	tries   int       // failed set-ups in a row
-	noExec  bool      // the window may not be executable here
+	// strangers: somebody may have its window who is not booked as one of its tasks, see spare.
+	strangers bool
+	held      []stopped // siblings that wait in their stop for the set-up
+	tries     int       // failed set-ups in a row
+	noExec    bool      // the window may not be executable here
 }
 
 type spaceState uint8
@@ -57,6 +59,9 @@ func (l *loop) leave(t *task) {
 	}
 	t.frames, t.slot = nil, -1
 	sp.tasks--
+	if sp.strangers && sp.win != nil {
+		sp.win.shared = true
+	}
 	if sp.state == spaceBusy && sp.setter == t {
 		sp.state, sp.setter = spaceNone, nil
 		l.releaseHeld(sp)
@@ -73,8 +78,10 @@ func (l *loop) leave(t *task) {
 // (slot.md 2).
 func (t *task) childSpace(flags uint64) *space {
 	if flags&unix.CLONE_VM != 0 {
+		t.space.strangers = t.space.strangers || flags&unix.CLONE_THREAD != 0
 		return t.space
 	}
+	t.space.strangers = true
 	sp := &space{noExec: t.space.noExec}
 	if t.readyAtResume && t.space.state == spaceReady {
 		sp.state, sp.base, sp.win = spaceReady, t.space.base, t.space.win
@@ -86,6 +93,9 @@ func (t *task) childSpace(flags uint64) *space {
 // adopted notes what an event tells of a child that was seen before it: its memory may be
 // that of its parent, although it is booked as a space of its own.
 func (l *loop) adopted(parent stopped, child *task, flags uint64) {
+	if parent.space != nil {
+		parent.space.strangers = true
+	}
 	if flags&unix.CLONE_VM != 0 && child.space != parent.space && child.space != nil {
 		child.space.crowded, parent.space.crowded = true, true
 	}
