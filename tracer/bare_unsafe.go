@@ -33,7 +33,9 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 			s.refuse(guess) // a dup2 or chdir, which nothing holds back, could lead it to an object
 			return
 		}
-		s.task.barred = true // by its own words, copied
+		if s.again > 0 || !l.staysAbsent(s) {
+			s.task.barred = true // by its own words, copied
+		}
 		l.carryLook(s)
 	case guess == unix.ENOENT && l.plainOpen(s):
 		s.refuse(guess) // whatever the flags are
@@ -47,6 +49,28 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 			s.refuse(guess)
 		}
 	}
+}
+
+// staysAbsent tells whether the call at hand looks for a name that is not there, by a canonical
+// path that the tree cannot change: it may rename nothing on the way and make nothing, and no
+// link, there. Then the kernel can be asked by that path as by the task's own words, and no
+// change to names has to wait until it has looked: that saves the exit stop. If somebody outside
+// makes it meanwhile, it is one that the policy would let the task look at.
+func (l *loop) staysAbsent(s stopped) bool {
+	if len(l.judged) != 1 || len(l.call.Objects) != 1 || l.judged[0].object.Kind != decode.Path {
+		return false
+	}
+	r := &l.judged[0].resolved
+	if !r.Absent || !l.wouldAllow(s) || l.swappable(r.Path, true) {
+		return false
+	}
+	for _, act := range [...]rules.Act{rules.ActSymlink, rules.ActRenameTarget, rules.ActLinkTarget} {
+		q := rules.Request{Access: decode.Create, Act: act, File: rules.File{Path: r.Path}}
+		if d := l.decide(stopped{}, &q); d.Verdict == rules.Ask || !l.bars(d) {
+			return false
+		}
+	}
+	return true
 }
 
 // ledThroughProc tells whether a path of the call led to or through the proc file system, as

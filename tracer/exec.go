@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
 	"ptguard/internal/image"
-	"ptguard/internal/readfile"
 	"ptguard/internal/resolve"
 	"ptguard/rules"
 )
@@ -82,6 +81,15 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	var err error
 	if served.Load() == nil {
 		l.resolve.Avoid(nil)
+		if l.cfg.Scopes == nil { // mostly it is one of them, and nothing else has to be known
+			if dev, ino, ok := l.resolve.ExeID(task); ok && slices.Contains(images, fileID{dev, ino}) {
+				if !l.refusedAsRun(s, fileID{dev, ino}, argv, again) {
+					l.recordExec(s)
+					s.resume(0)
+				}
+				return
+			}
+		}
 		err = l.resolve.Exe(&r, task)
 	} else {
 		err = l.resolveFor(&r, task, unix.AT_FDCWD, procPath(s.tid, "exe"), 0)
@@ -198,12 +206,19 @@ func scriptArgv(argv []string, name string, itself bool) []string {
 
 // startedAs reads AT_EXECFN of a task at its exec event.
 func startedAs(tid int) (string, error) {
-	text, err := readfile.All(procPath(tid, "auxv"))
+	// One read gives all of it (proc_pid_auxv(5)): 20 or so pairs, 368 bytes on amd64.
+	var room [1024]byte
+	fd, err := unix.Open(procPath(tid, "auxv"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	n, err := unix.Read(fd, room[:])
+	unix.Close(fd)
 	if err != nil {
 		return "", err
 	}
 	const atExecFn = 31
-	for ; len(text) >= 16; text = text[16:] {
+	for text := room[:n]; len(text) >= 16; text = text[16:] {
 		if binary.NativeEndian.Uint64(text) == atExecFn {
 			return decode.ReadPath(memory{tid}, binary.NativeEndian.Uint64(text[8:]))
 		}

@@ -275,12 +275,17 @@ func (l *loop) trustsGlances(s stopped) bool {
 	if plain || l.listener.fd < 0 || !l.started || s.proc.filtered || s.again > 0 || s.barred || served.Load() != nil || l.cfg.Policy.Seals() != nil {
 		return false
 	}
+	l.noteMounts()
+	l.resolve.Avoid(nil)
+	return true
+}
+
+// noteMounts has the resolver forget what it knows of names when mounts have changed.
+func (l *loop) noteMounts() {
 	if now := mountChanges.Load(); now != l.mountsSeen {
 		l.mountsSeen = now
 		l.resolve.Forget()
 	}
-	l.resolve.Avoid(nil)
-	return true
 }
 
 // anyRefused tells whether some decision on the call is a refusal, enforced or not.

@@ -213,6 +213,7 @@ func (l *loop) findFirst(s stopped, again func(stopped)) bool {
 
 // resolveFor is Resolve for a stopped task, without a question to a served file system.
 func (l *loop) resolveFor(o *resolve.Object, t resolve.Task, dirfd int, path string, flags resolve.Flags) error {
+	l.noteMounts()
 	if served.Load() == nil {
 		l.resolve.Avoid(nil)
 		return l.resolve.Resolve(o, t, dirfd, path, flags)

@@ -28,6 +28,8 @@ import (
 //     spellings of a name would be two names until Forget, as they are wherever the kernel
 //     names the object by the spelling that came first.
 //   - A link in "/" may be changed. Its text is read each time (throughRoot).
+//   - So may a link in an exact directory (knownLink), and a directory on the way to it be
+//     exchanged. It is opened each time, without following any other, and its text is read.
 //   - The root, and so what "/" is, is ours and the task's for ever: chroot(2) and mounts
 //     are refused inside.
 
@@ -38,6 +40,7 @@ const maxExact = 4096
 func (r *Resolver) Forget() {
 	clear(r.exact)
 	clear(r.rootLinks)
+	clear(r.links)
 }
 
 // plainName tells whether a name means the same on every file system that tells upper from
@@ -78,11 +81,16 @@ func (r *Resolver) learn(o *Object) {
 	if o.Errno != 0 || o.Nameless || !o.Exists || o.ProcPID != 0 || o.LastDot || r.served != nil || o.Stat.Mode&unix.S_IFMT == unix.S_IFLNK {
 		return
 	}
-	at := strings.LastIndexByte(o.Path, '/') + 1
-	if at == 0 || r.exact[o.Path[:at]] || len(o.Path) >= pathMax || !plainName(o.Path[at:]) || o.Stat.Dev == r.view.dev {
+	r.learnBy(o.Path, &o.Stat)
+}
+
+// learnBy is learn by the name and status of what was found without a link.
+func (r *Resolver) learnBy(path string, found *unix.Stat_t) {
+	at := strings.LastIndexByte(path, '/') + 1
+	if at == 0 || r.exact[path[:at]] || len(path) >= pathMax || !plainName(path[at:]) || found.Dev == r.view.dev {
 		return
 	}
-	b := r.room[:copy(r.room[:], o.Path)]
+	b := r.room[:copy(r.room[:], path)]
 	letters := false
 	for i := at; i < len(b); i++ {
 		if c := b[i] | 0x20; c >= 'a' && c <= 'z' {
@@ -93,18 +101,18 @@ func (r *Resolver) learn(o *Object) {
 	if !letters {
 		return
 	}
-	same := func(st *unix.Stat_t) bool { return st.Dev == o.Stat.Dev && st.Ino == o.Stat.Ino }
+	same := func(st *unix.Stat_t) bool { return st.Dev == found.Dev && st.Ino == found.Ino }
 	var st unix.Stat_t
 	if errno := r.fstatat(r.view.root, string(b[1:]), &st); errno != unix.ENOENT && (errno != 0 || same(&st)) {
 		return
 	}
-	if r.fstatat(r.view.root, o.Path[1:], &st) != 0 || !same(&st) {
+	if r.fstatat(r.view.root, path[1:], &st) != 0 || !same(&st) {
 		return // it may have been gone in between
 	}
 	if len(r.exact) >= maxExact {
 		clear(r.exact)
 	}
-	r.exact[strings.Clone(o.Path[:at])] = true
+	r.exact[strings.Clone(path[:at])] = true
 }
 
 // glances are the flags of Resolve that Glance can answer.
@@ -206,6 +214,99 @@ func (r *Resolver) throughRoot(path string) (full string, hops []string) {
 		return "", nil
 	}
 	return r.names.Of(append(append(r.room[:0], l.to...), after[1:]...)), l.hops
+}
+
+// knownLink is a link in an exact directory as it was when it was followed last, as /usr/bin/sh
+// and the loader of programs are: what is known is that it may be followed, and where it leads.
+// Only links in directories that not everybody may write are remembered: in others it depends
+// on who asks (fs.protected_symlinks). The tree itself could make one such (chmod(2)), for links
+// of its own.
+type knownLink struct {
+	text string
+	to   string   // where it leads
+	hops []string // its own name
+}
+
+// maxKnownLinks bounds them. When there are more it starts anew.
+const maxKnownLinks = 512
+
+// learnLink remembers that hop, in cur, was followed.
+func (w *walk) learnLink(hop, text string, dir *unix.Stat_t) {
+	at := strings.LastIndexByte(hop, '/') + 1
+	if at <= 1 || dir.Mode&unix.S_IWOTH != 0 || w.served != nil || len(hop) >= pathMax || !plainName(hop[at:]) {
+		return
+	}
+	if !w.exact[hop[:at]] { // it may hold nothing but links
+		var st unix.Stat_t
+		if w.fstatat(w.cur, hop[at:], &st) == 0 && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			w.learnBy(hop, &st)
+		}
+		if !w.exact[hop[:at]] {
+			return
+		}
+	}
+	to := text
+	if to == "" || to[len(to)-1] == '/' {
+		return
+	}
+	if to[0] != '/' {
+		to = hop[:at] + to
+	}
+	for name := range strings.SplitSeq(to[1:], "/") {
+		if !plainName(name) {
+			return
+		}
+	}
+	if len(w.links) >= maxKnownLinks {
+		clear(w.links)
+	}
+	hop = strings.Clone(hop)
+	w.links[hop] = knownLink{strings.Clone(text), strings.Clone(to), []string{hop}}
+}
+
+// hinted goes from "/" over the links that are known, each asked for anew, as far as they lead.
+// It does what the single steps would, in fewer.
+func (w *walk) hinted() {
+	if w.cur != w.view.root || len(w.rest) != 1 || w.base >= 0 || w.served != nil || w.mustDir ||
+		w.flags&^(MayCreate|Directory|NoMagicLinks|Ways|EmptyPath) != 0 {
+		return
+	}
+	for w.passed < maxLinks {
+		rest := w.rest[0]
+		if len(rest) >= pathMax-1 || rest[0] == '/' || rest[len(rest)-1] == '/' {
+			return
+		}
+		if to, hops := w.throughRoot(w.join("", rest)); to != "" {
+			w.follow(to[1:], hops)
+			continue
+		}
+		l, ok := w.links[w.join("", rest)]
+		if !ok {
+			return
+		}
+		fd, errno := w.openat(w.cur, rest, unix.O_NOFOLLOW, noLinks)
+		if errno != 0 {
+			return
+		}
+		text, errno := w.readlinkat(fd, "")
+		closeFD(fd)
+		if errno != 0 || string(text) != l.text {
+			delete(w.links, l.hops[0])
+			return
+		}
+		w.follow(l.to[1:], l.hops)
+	}
+}
+
+// follow notes that a link has been followed, to a name beneath "/".
+func (w *walk) follow(to string, hops []string) {
+	w.passed++
+	if w.o.Hops == nil {
+		w.o.Hops = hops[:1:1]
+	} else {
+		w.o.Hops = append(w.o.Hops, hops[0])
+	}
+	w.rest[0] = to
 }
 
 // taskLink is taskDir without an allocation for a link that was asked for before.

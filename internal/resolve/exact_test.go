@@ -216,3 +216,73 @@ func TestGlanceThroughRoot(t *testing.T) {
 		t.Errorf("a directory taken for a link to %s", to)
 	}
 }
+
+// A link in a known directory is followed in fewer steps, and everything that can change under
+// that is seen: a resolver that knows it says what one says that knows nothing.
+func TestKnownLink(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/d/e", 0o755), os.MkdirAll(root+"/other/e", 0o755), os.Mkdir(root+"/all", 0o777), os.Chmod(root+"/all", 0o777|os.ModeSticky))
+	for _, dir := range []string{"/d/e/", "/other/e/", "/all/"} {
+		must(t, os.WriteFile(root+dir+"file", nil, 0o644), os.WriteFile(root+dir+"file2", nil, 0o644),
+			os.Symlink("file", root+dir+"link"), os.Symlink(root+dir+"link", root+dir+"again"), os.Symlink("none", root+dir+"dangling"))
+	}
+	same := func(path string, f Flags) {
+		t.Helper()
+		fresh, err := New()
+		must(t, err)
+		var got, want Object
+		must(t, w.r.Resolve(&got, w.task(), unix.AT_FDCWD, path, f), fresh.Resolve(&want, w.task(), unix.AT_FDCWD, path, f))
+		got.Close()
+		want.Close()
+		want.Absent = got.Absent // that is told where the directory is known
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s, flags %b: %+v, without knowledge %+v", path, f, got, want)
+		}
+	}
+	all := func() {
+		t.Helper()
+		for _, name := range []string{"/d/e/link", "/d/e/again", "/d/e/dangling", "/d/e/link/", "/d/e/again/x", "/d/e/file", "/all/link", "/all/again"} {
+			for _, f := range []Flags{0, NoFollow, MayCreate, Entry, Directory, NoSymlinks, NoMagicLinks, NoXDev, Ways} {
+				if f != MayCreate || !strings.HasSuffix(name, "/x") {
+					same(root+name, f)
+				}
+			}
+		}
+	}
+	known := func(name string) bool {
+		_, ok := w.r.links[root+name]
+		return ok
+	}
+	for range 3 {
+		all()
+	}
+	for _, name := range []string{"/d/e/link", "/d/e/again", "/d/e/dangling"} {
+		if !known(name) {
+			t.Fatalf("%s is not known", name)
+		}
+	}
+	if known("/all/link") || known("/all/again") {
+		t.Error("a link is known that not everybody may follow")
+	}
+	for _, change := range []func(){
+		func() { must(t, os.Remove(root+"/d/e/link"), os.Symlink("file2", root+"/d/e/link")) },     // other text
+		func() { must(t, os.Remove(root+"/d/e/link"), os.Symlink("../e/file", root+"/d/e/link")) }, // with dots
+		func() { must(t, os.Remove(root+"/d/e/link"), os.WriteFile(root+"/d/e/link", nil, 0o644)) },
+		func() { must(t, os.Remove(root+"/d/e/link"), os.Mkdir(root+"/d/e/link", 0o755)) },
+		func() { must(t, os.Remove(root+"/d/e/link")) },
+		func() { must(t, os.Symlink("link", root+"/d/e/link")) }, // to itself
+		func() { must(t, os.Remove(root+"/d/e/link"), os.Symlink("file", root+"/d/e/link")) },
+		func() { must(t, os.Rename(root+"/d", root+"/moved"), os.Symlink("other", root+"/d")) }, // the same texts, elsewhere
+		func() { must(t, os.Remove(root+"/d"), os.Rename(root+"/other", root+"/d")) },
+		func() { must(t, os.WriteFile(root+"/d/e/none", nil, 0o644)) },
+		func() { must(t, os.RemoveAll(root+"/d")) },
+	} {
+		change()
+		all()
+		all()
+	}
+	w.r.Forget()
+	if len(w.r.links) != 0 {
+		t.Errorf("%d links after Forget", len(w.r.links))
+	}
+}

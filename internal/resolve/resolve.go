@@ -81,6 +81,9 @@ type Object struct {
 	// be followed with the rest appended lexically, for records and hide rules; no other
 	// field is valid but Hops, Left and Stop.
 	Errno syscall.Errno
+	// Absent, with ENOENT: Path is canonical, apart from that nothing is there: the kernel found
+	// no link on the way.
+	Absent bool
 	// Hops are the absolute paths of the symbolic links that were followed, in order,
 	// each as canonical-parent/name.
 	Hops []string

@@ -23,7 +23,8 @@ type Resolver struct {
 	// rootLinks are links that were met in "/" (lib, bin). It is a hint where a leap would
 	// fail, and costs a few steps if it is out of date.
 	rootLinks map[string]rootLink
-	exact     map[string]bool // by name with a slash at its end, see exact.go
+	links     map[string]knownLink // by name, see exact.go
+	exact     map[string]bool      // by name with a slash at its end, see exact.go
 	names     intern.Strings
 	room      [pathMax]byte
 }
@@ -35,7 +36,7 @@ func New() (*Resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Resolver{view: view, rootLinks: map[string]rootLink{}, exact: map[string]bool{}}, nil
+	return &Resolver{view: view, rootLinks: map[string]rootLink{}, links: map[string]knownLink{}, exact: map[string]bool{}}, nil
 }
 
 // ErrServed says that a path leads to a file system that the Resolver was told not to ask.
@@ -113,6 +114,16 @@ func (r *Resolver) Exe(o *Object, t Task) error {
 	}
 	r.learn(o)
 	return nil
+}
+
+// ExeID tells device and inode of the program file that a task runs, which is all that counts if
+// they are known. It is not for a Resolver that avoids served file systems.
+func (r *Resolver) ExeID(t Task) (dev, ino uint64, ok bool) {
+	var b [32]byte
+	var st unix.Stat_t
+	link := r.names.Of(append(strconv.AppendInt(b[:0], int64(t.TID), 10), "/exe"...))
+	errno := r.statat(r.view.proc, link, &st, 0)
+	return st.Dev, st.Ino, errno == 0
 }
 
 func (w *walk) run(dirfd int, path string) error {

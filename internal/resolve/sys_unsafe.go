@@ -100,9 +100,13 @@ func (c *calls) readlinkat(dir int, name string) ([]byte, syscall.Errno) {
 
 // fstatat is fstatat(2) with AT_SYMLINK_NOFOLLOW and AT_NO_AUTOMOUNT.
 func (c *calls) fstatat(dir int, name string, st *unix.Stat_t) syscall.Errno {
+	return c.statat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT)
+}
+
+func (c *calls) statat(dir int, name string, st *unix.Stat_t, flags uintptr) syscall.Errno {
 	for {
 		_, _, errno := syscall.Syscall6(sysFstatat, uintptr(dir), uintptr(c.cstring(name)),
-			uintptr(unsafe.Pointer(st)), unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, 0)
+			uintptr(unsafe.Pointer(st)), flags, 0, 0)
 		if errno != unix.EINTR {
 			return errno
 		}

@@ -32,7 +32,7 @@ type walk struct {
 	cur    int
 	base   int // the root of Beneath and InRoot, -1 without them
 	rest   []string
-	links  int
+	passed int  // links
 	atLink bool // the last component, next in turn, is very likely a link
 	fresh  bool // rest is new: worth one openat2 over all of it
 	// unsure: the walk began at, or jumped to, a descriptor of the tracee. The kernel's
@@ -110,11 +110,15 @@ func (w *walk) steps() error {
 		}
 		if w.fresh {
 			w.fresh = false
+			w.hinted()
+			rest = w.rest[top]
 			if fd := w.leap(rest); fd >= 0 {
 				return w.ordinary(fd)
 			}
 			if w.absent != "" {
-				return w.refuse(unix.ENOENT, w.absent)
+				err := w.refuse(unix.ENOENT, w.absent)
+				w.o.Absent = err == nil
+				return err
 			}
 			if w.fresh {
 				continue
@@ -345,7 +349,7 @@ func (w *walk) dots(name, after string, last bool) (done bool, err error) {
 // link follows the link name in cur, whose text has been read. The order of the refusals
 // is that of the kernel's pick_link.
 func (w *walk) link(name, after, text string, last bool) (done bool, err error) {
-	if w.links++; w.links > maxLinks {
+	if w.passed++; w.passed > maxLinks {
 		return true, w.fail(unix.ELOOP)
 	}
 	if last {
@@ -378,6 +382,9 @@ func (w *walk) link(name, after, text string, last bool) (done bool, err error) 
 	hop := join(w.place(), name)
 	if _, ok := w.rootLinks[name]; !ok && w.cur == w.view.root && len(w.rootLinks) < 64 && sfs.Type != unix.PROC_SUPER_MAGIC {
 		w.rootLinks[strings.Clone(name)] = newRootLink(hop, text)
+	}
+	if last && !magic && sfs.Type != unix.PROC_SUPER_MAGIC {
+		w.learnLink(hop, text, &w.st) // of protected
 	}
 	if magic {
 		return w.jump(hop, name, after, last)
@@ -477,10 +484,10 @@ func (w *walk) jump(hop, name, after string, last bool) (done bool, err error) {
 
 // protected is sysctl fs.protected_symlinks (proc_sys_fs(5)): a last link in a sticky
 // directory that all may write is followed only by its owner or if the directory's owner
-// made it. We must ask, for the call is reissued with a name that has no link in it.
+// made it. st is then the status of cur. We must ask, for the call is reissued with a name that has no link in it.
 func (w *walk) protected(name string) (bool, error) {
-	var dir, link unix.Stat_t
-	if errno := fstat(w.cur, &dir); errno != 0 {
+	dir, link := &w.st, unix.Stat_t{}
+	if errno := fstat(w.cur, dir); errno != 0 {
 		return false, fmt.Errorf("stat directory of link: %w", errno)
 	}
 	if dir.Mode&stickyAndWorld != stickyAndWorld {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ptguard/internal/ktest"
+)
+
+// TestWindowsAreUsedAgain: the window of a process that has ended serves the next one, which
+// finds nothing in it that the other has left; and it does not where somebody may still have
+// it: a child, or one of a process that was killed while it forked.
+func TestWindowsAreUsedAgain(t *testing.T) {
+	program := ktest.Tracee(t, "window")
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		b.Copy(t, program, "work/window")
+		for i := range 8 {
+			b.Write(t, fmt.Sprintf("work/mark%d", i), "")
+		}
+	})
+	r := b.Guard(t, nil, "sh", "-c", `
+		./window own mark1 mark1
+		./window own mark2 mark1
+		./window fork mark3 mark3 > fork; cat fork
+		./window own mark4 mark3
+		./window kill mark5 mark5
+		./window own mark6 mark5
+		./window own mark7 mark6
+		while read n what; do [ $what != child ] || kill $n; done < fork`)
+	var said [][]string
+	for line := range strings.Lines(r.Stdout) {
+		said = append(said, strings.Fields(line))
+	}
+	if r.Status != 0 || len(said) != 8 || said[3][1] != "child" {
+		t.Fatal(r)
+	}
+	said = append(said[:3], said[4:]...)
+	const first, next, forked, afterFork, killed, afterKill, last = 0, 1, 2, 3, 4, 5, 6
+	for i, word := range []string{first: "found", next: "none", forked: "found", afterFork: "none", killed: "found", afterKill: "none", last: "none"} {
+		if said[i][1] != word || said[i][0] == "0" {
+			t.Errorf("process %d says %v, want %s", i, said[i], word)
+		}
+	}
+	for _, same := range [][2]int{{first, next}, {next, forked}, {afterKill, last}} {
+		if said[same[0]][0] != said[same[1]][0] {
+			t.Errorf("process %d has another window than process %d: %v", same[1], same[0], said)
+		}
+	}
+	for _, other := range [][2]int{{forked, afterFork}, {killed, afterKill}} {
+		if said[other[0]][0] == said[other[1]][0] {
+			t.Errorf("process %d has the window of process %d, which somebody may have: %v", other[1], other[0], said)
+		}
+	}
+}

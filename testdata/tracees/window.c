@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the window of this process holds.
+//	window own|fork|kill FILE MARK
+// Opens FILE, which needs the window, and says which it is, by its inode, and whether MARK is in
+// it. fork: a child is left behind, and its pid told. kill: it ends by SIGKILL.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+	char line[512];
+	unsigned long from, to, inode = 0;
+	int found = 0;
+	FILE *maps;
+
+	if (argc != 4 || open(argv[2], O_RDONLY | O_CLOEXEC) < 0 || !(maps = fopen("/proc/self/maps", "r")))
+		return 2;
+	while (fgets(line, sizeof line, maps)) {
+		if (!strstr(line, "memfd:ptguard") || sscanf(line, "%lx-%lx %*s %*s %*s %lu", &from, &to, &inode) != 3)
+			continue;
+		if (memmem((void *)from, to - from, argv[3], strlen(argv[3])))
+			found = 1;
+	}
+	printf("%lu %s\n", inode, found ? "found" : "none");
+	fflush(stdout);
+	if (!strcmp(argv[1], "fork")) {
+		pid_t child = fork();
+		if (child == 0) {
+			fclose(stdout);
+			for (;;)
+				pause();
+		}
+		printf("%d child\n", child);
+	}
+	if (!strcmp(argv[1], "kill"))
+		kill(getpid(), SIGKILL);
+	return 0;
+}
