@@ -17,18 +17,19 @@ func TestWindowsAreUsedAgain(t *testing.T) {
 	program := ktest.Tracee(t, "window")
 	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
 		b.Copy(t, program, "work/window")
-		for i := range 8 {
-			b.Write(t, fmt.Sprintf("work/mark%d", i), "")
+		b.Write(t, "work/short", "")
+		for i := range 8 { // what is opened afterwards must not cover the mark
+			b.Write(t, fmt.Sprintf("work/%s-mark%d", strings.Repeat("x", 50), i), "")
 		}
 	})
 	r := b.Guard(t, nil, "sh", "-c", `
-		./window own mark1 mark1
-		./window own mark2 mark1
-		./window fork mark3 mark3 > fork; cat fork
-		./window own mark4 mark3
-		./window kill mark5 mark5
-		./window own mark6 mark5
-		./window own mark7 mark6
+		./window own x*-mark1 mark1
+		./window own short mark1
+		./window fork x*-mark3 mark3 > fork; cat fork
+		./window own short mark3
+		./window kill x*-mark5 mark5
+		./window own x*-mark6 mark5
+		./window own short mark6
 		while read n what; do [ $what != child ] || kill $n; done < fork`)
 	var said [][]string
 	for line := range strings.Lines(r.Stdout) {
