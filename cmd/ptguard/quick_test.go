@@ -3,12 +3,37 @@
 package main
 
 import (
+	"math/rand/v2"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// The reader without the parser knows these tags: another one has a meaning for the parser that
+// it would miss.
+func TestQuickRunKnowsTheTags(t *testing.T) {
+	known := []string{"arg", "default", "enum", "env", "group", "help", "name", "passthrough", "placeholder", "sep", "short", "xor"}
+	key := regexp.MustCompile(`([a-z]+):"(?:[^"\\]|\\.)*"`)
+	var look func(s reflect.Type)
+	look = func(s reflect.Type) {
+		for i := range s.NumField() {
+			field := s.Field(i)
+			if field.Anonymous {
+				look(field.Type)
+				continue
+			}
+			for _, m := range key.FindAllStringSubmatch(string(field.Tag), -1) {
+				if !slices.Contains(known, m[1]) {
+					t.Errorf("%s: quickRun does not know the tag %s", field.Name, m[1])
+				}
+			}
+		}
+	}
+	look(reflect.TypeFor[runCmd]())
+}
 
 // What is read without the parser must be what the parser reads, and be nothing that it
 // refuses. Each flag of run is tried in every form, with good and bad values.
@@ -60,6 +85,7 @@ func TestQuickRun(t *testing.T) {
 		{"run", "--preset", "a", "--preset=b", "x"},
 	}
 	quick := 0
+	var flags []string
 	for _, node := range model.Model.Children {
 		if node.Name != "run" {
 			continue
@@ -69,6 +95,7 @@ func TestQuickRun(t *testing.T) {
 			if f.Short != 0 {
 				names = append(names, "-"+string(f.Short))
 			}
+			flags = append(flags, names...)
 			for _, name := range names {
 				for _, value := range []string{"x", "", "a=b", "-", "all", "none", "a,b"} {
 					lines = append(lines, []string{"run", name, value, "cmd", "arg"}, []string{"run", name + "=" + value, "cmd"}, []string{"run", name, value},
@@ -76,6 +103,34 @@ func TestQuickRun(t *testing.T) {
 				}
 			}
 		}
+	}
+	// And lines that are put together by chance, the same each time: flags repeated, cut short,
+	// with and without values, before and after -- and the program.
+	chance := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret
+	pick := func(words []string) string { return words[chance.IntN(len(words))] }
+	values := []string{"x", "y/z", "all", "auto", "strict", "a,b", `a\,b`, "a=b", "", " ", "-", "--", "-x", "5", "é", "\xff", "true", "false"}
+	for range 1500 {
+		line := []string{"run"}
+		for range 1 + chance.IntN(4) {
+			flag := pick(flags)
+			switch chance.IntN(8) {
+			case 0:
+				line = append(line, flag)
+			case 1, 2:
+				line = append(line, flag+"="+pick(values))
+			case 3:
+				line = append(line, flag[:min(len(flag), 2+chance.IntN(len(flag)))], pick(values))
+			case 4:
+				line = append(line, pick([]string{"-q", "-v", "--quiet", "--audit", "--keep-env"}))
+			default:
+				line = append(line, flag, pick(values))
+			}
+		}
+		line = append(line, pick([]string{"--", "cmd", "-", pick(flags)}))
+		for range chance.IntN(3) {
+			line = append(line, pick(append(values, flags...)))
+		}
+		lines = append(lines, line)
 	}
 	for _, line := range lines {
 		got, ok := quickRun(line)
