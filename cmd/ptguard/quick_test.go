@@ -19,8 +19,7 @@ func TestQuickRunKnowsTheTags(t *testing.T) {
 	key := regexp.MustCompile(`([a-z]+):"(?:[^"\\]|\\.)*"`)
 	var look func(s reflect.Type)
 	look = func(s reflect.Type) {
-		for i := range s.NumField() {
-			field := s.Field(i)
+		for field := range s.Fields() {
 			if field.Anonymous {
 				look(field.Type)
 				continue
