@@ -51,12 +51,7 @@ func (l *loop) carryLook(s stopped) {
 		walks = l.swappable(path, true)
 	}
 	walks = walks || l.sealsMove && canonical && j.request.Access&decode.Read != 0
-	if walks && l.awaitChange(s) {
-		return
-	}
-	if walks && l.walks > 0 && len(l.heldChanges) > 0 {
-		s.task.waits = "a look of another task"
-		l.heldChanges = append(l.heldChanges, s) // or looks of many threads would hold back a change for ever
+	if walks && l.awaitTurn(s, "a look of another task") {
 		return
 	}
 	row, asked := l.call.Row, call{l.number, l.call.Args}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
@@ -295,6 +296,8 @@ func (l *loop) execed(s stopped) {
 	s.task.wait.once = once
 	s.task.setup, s.task.leaving, s.task.listing, s.task.creds, s.task.atExit = nil, nil, nil, nil, nil
 	s.task.frameAt, s.task.again, s.task.barred, s.task.noWindow = 0, 0, false, ""
+	// What was on its way of a leader that another thread's exec has replaced is over.
+	s.task.holds, s.task.repeats, s.task.retrying, s.task.same, s.task.until = false, false, false, false, time.Time{}
 	l.listener.take(s.tid)
 	s.images, s.argv = nil, nil
 	s.proc.undumpable = false

@@ -82,12 +82,7 @@ func (l *loop) reissueOpen(s stopped, j *judgement) {
 	// No sealed object may come under this name meanwhile, and nothing take a name that is
 	// free before it does.
 	held := l.sealsMove && !pathOnly && !blocks
-	if held && l.awaitChange(s) {
-		return
-	}
-	if held && l.walks > 0 && len(l.heldChanges) > 0 {
-		s.task.waits = "an open of another task"
-		l.heldChanges = append(l.heldChanges, s) // or opens of many threads would hold back a rename for ever
+	if held && l.awaitTurn(s, "an open of another task") {
 		return
 	}
 	held = held || j.decision.Fresh
@@ -536,8 +531,19 @@ func (l *loop) plantResult(s stopped, fd int, flags uint32) {
 // openByWords lets a task open, by a copy of its own words, what it has only by a way that
 // we cannot give it: an O_PATH descriptor, which reads nothing, and what is done with it
 // later is decided then.
+//
+// Where names are hidden it must not find one that the words did not lead to when they were
+// decided on, so nothing may change on their way, as in carryLook.
 func (l *loop) openByWords(s stopped, j *judgement) {
 	if !l.inWindow(s) {
+		return
+	}
+	hides := l.policy.Looks
+	if hides && l.startMoves(s, j) {
+		s.refuse(unix.EACCES)
+		return
+	}
+	if hides && l.awaitTurn(s, "an open of another task") {
 		return
 	}
 	row, asked := l.call.Row, call{l.number, l.call.Args}
@@ -557,6 +563,9 @@ func (l *loop) openByWords(s stopped, j *judgement) {
 		}
 		return asked
 	})
+	if hides && s.leaving != nil {
+		l.startWalk(s)
+	}
 }
 
 // pinnedOpen opens what a resolved object pins. It must not wait: O_NONBLOCK, taken off

@@ -96,6 +96,20 @@ func (l *loop) awaitChange(s stopped) bool {
 	return true
 }
 
+// awaitTurn holds back a call that will be a walk (startWalk): as awaitChange does, and while a
+// change waits for the end of other walks, or those of many threads would hold it back for ever.
+func (l *loop) awaitTurn(s stopped, walk string) bool {
+	if l.awaitChange(s) {
+		return true
+	}
+	if l.walks == 0 || len(l.heldChanges) == 0 {
+		return false
+	}
+	s.task.waits = walk
+	l.heldChanges = append(l.heldChanges, s)
+	return true
+}
+
 // awaitAct does so while another thread changes names on a served file system, if the path
 // leads to one.
 func (l *loop) awaitAct(s stopped) bool {
