@@ -83,7 +83,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 		l.resolve.Avoid(nil)
 		if l.cfg.Scopes == nil { // mostly it is one of them, and nothing else has to be known
 			if dev, ino, ok := l.resolve.ExeID(task); ok && slices.Contains(images, fileID{dev, ino}) {
-				if !l.refusedAsRun(s, fileID{dev, ino}, argv, again) {
+				if !l.refusedAsRun(s, fileID{dev, ino}, images, argv, again) {
 					l.recordExec(s)
 					s.resume(0)
 				}
@@ -107,7 +107,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	}
 	defer r.Close()
 	if exe := (fileID{r.Stat.Dev, r.Stat.Ino}); slices.Contains(images, exe) {
-		if !l.refusedAsRun(s, exe, argv, again) && l.enterScope(s, &r) {
+		if !l.refusedAsRun(s, exe, images, argv, again) && l.enterScope(s, &r) {
 			l.recordExec(s)
 			s.resume(0)
 		}
@@ -123,7 +123,7 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 		l.killRefused(s, &request, d)
 		return
 	}
-	if l.refusedAsRun(s, fileID{r.Stat.Dev, r.Stat.Ino}, argv, again) { // by a link that rules speak of, or a script
+	if l.refusedAsRun(s, fileID{r.Stat.Dev, r.Stat.Ino}, images, argv, again) { // by a link that rules speak of, or a script
 		return
 	}
 	if !l.enterScope(s, &r) {
@@ -137,12 +137,16 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 // started by (AT_EXECFN, getauxval(3)) and its argument vector, which lie where only the
 // new image could change them, and it has not run. It matters where rules speak of names,
 // scripts or arguments, which a racer can change after the entry was decided on while the
-// image stays one that may run. decided are the arguments that the entry was decided on.
+// image stays one that may run; and what is mapped must be what was decided on. images and
+// decided are the files and the arguments that the entry was decided on.
 // True: the process is being killed, or looked at again.
-func (l *loop) refusedAsRun(s stopped, exe fileID, decided []string, again func(stopped)) bool {
+func (l *loop) refusedAsRun(s stopped, exe fileID, images []fileID, decided []string, again func(stopped)) bool {
 	needs := l.policyOf(s.task).Needs()
 	if !needs.Exec {
 		return false
+	}
+	if l.refusedLoader(s, exe, images) {
+		return true
 	}
 	name, err := startedAs(s.tid)
 	if err != nil {
@@ -177,6 +181,37 @@ func (l *loop) refusedAsRun(s stopped, exe fileID, decided []string, again func(
 	if d := l.decide(s, &request); d.Refused() && !l.auditedImage(s, &request, d) {
 		l.killRefused(s, &request, d)
 		return true
+	}
+	return false
+}
+
+// refusedLoader looks at what the kernel has mapped for the new image: the program and its ELF
+// loader, and nothing else yet. The loader runs first, and its name can be led elsewhere after
+// the entry was decided on; a handler of binfmt_misc has one that nobody has looked at.
+func (l *loop) refusedLoader(s stopped, exe fileID, images []fileID) bool {
+	maps, err := readMaps(s.tid)
+	if err != nil {
+		if alive(s.tid) {
+			l.killImage(s, "what it maps cannot be read")
+			return true
+		}
+		return false
+	}
+	last := exe
+	for _, m := range maps {
+		id := fileID{m.dev, m.ino}
+		if m.ino == 0 || id == last || slices.Contains(images, id) {
+			continue
+		}
+		last = id // some file systems tell another device here: decide by the name
+		q := rules.Request{Access: decode.Exec, Loader: true, File: rules.File{Path: m.path, Exists: true, Inode: rules.Inode{Dev: m.dev, Ino: m.ino}, Mode: unix.S_IFREG | 0o755}}
+		if !filepath.IsAbs(m.path) {
+			q.File.Path, q.File.Nameless = "", true
+		}
+		if d := l.decide(s, &q); d.Refused() && !l.auditedImage(s, &q, d) {
+			l.killRefused(s, &q, d)
+			return true
+		}
 	}
 	return false
 }

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -24,21 +25,38 @@ func readMaps(tid int) ([]mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the mappings of tid %d: %w", tid, err)
 	}
-	var out []mapping
+	out := make([]mapping, 0, 32)
 	for line := range strings.Lines(string(text)) {
-		var m mapping
-		var major, minor uint32
-		line = strings.TrimSuffix(line, "\n")
-		if _, err := fmt.Sscanf(line, "%x-%x %s %x %x:%x %d", &m.start, &m.end, &m.perms, &m.offset, &major, &minor, &m.ino); err != nil {
-			return nil, fmt.Errorf("read the mappings of tid %d: %q: %w", tid, line, err)
-		}
-		m.dev = unix.Mkdev(major, minor)
-		if i := strings.IndexByte(line, '/'); i >= 0 {
-			m.path = strings.ReplaceAll(line[i:], `\012`, "\n")
+		m, ok := parseMapping(strings.TrimSuffix(line, "\n"))
+		if !ok {
+			return nil, fmt.Errorf("read the mappings of tid %d: %q", tid, line)
 		}
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// parseMapping reads "START-END PERMS OFFSET MAJOR:MINOR INODE      PATH". Each exec has some
+// twenty of these to read.
+func parseMapping(line string) (m mapping, ok bool) {
+	ok = true
+	number := func(base int, end string) uint64 {
+		var digits string
+		var found bool
+		digits, line, found = strings.Cut(line, end)
+		n, err := strconv.ParseUint(digits, base, 64)
+		ok = ok && found && err == nil
+		return n
+	}
+	m.start, m.end = number(16, "-"), number(16, " ")
+	m.perms, line, _ = strings.Cut(line, " ")
+	m.offset = number(16, " ")
+	major, minor := number(16, ":"), number(16, " ")
+	m.dev, m.ino = unix.Mkdev(uint32(major), uint32(minor)), number(10, " ")
+	if i := strings.IndexByte(line, '/'); i >= 0 {
+		m.path = strings.ReplaceAll(line[i:], `\012`, "\n")
+	}
+	return m, ok && len(m.perms) == 4
 }
 
 // behind tells whether addr lies in pages that the mapped file does not reach to.
