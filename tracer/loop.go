@@ -278,6 +278,10 @@ func (l *loop) execed(s stopped) {
 			l.withdraw(s.task) // the leader, which is gone
 			s.task.wait.once = t.wait.once
 			s.task.scope = t.scope // of the thread that executed
+			// What was noted of a call of the leader's is no word about this exec, nor about
+			// the first call of the new image.
+			s.task.noted, s.task.auditedExec = t.noted, t.auditedExec
+			s.task.retrying, s.task.same = false, false
 			l.leave(t)
 			l.unbook(old)
 		}

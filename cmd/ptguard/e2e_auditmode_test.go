@@ -135,6 +135,24 @@ func TestAuditFailsOnDenial(t *testing.T) {
 	r.WantLine(t, "AUDIT, nothing was enforced", "0 denials")
 }
 
+// An exec that would be refused counts once, also if it is made by a thread that is not the
+// leader, whose id the new image does not get.
+func TestAuditCountsThreadExecOnce(t *testing.T) {
+	b := ktest.NewBox(t, nil)
+	flags := []string{"--deny-exec", "sh"}
+	if r := b.Bare(t, ktest.Tracee(t, "execthread")); r.Status != 7 {
+		t.Fatalf("bare: %v", r)
+	}
+	r := b.Guard(t, append(flags, "--audit"), ktest.Tracee(t, "execthread"))
+	if r.Status != 7 {
+		t.Errorf("audit: %v", r)
+	}
+	r.WantLine(t, "AUDIT, nothing was enforced", "1 denial,")
+	if got := questions(t, b, true); len(got) != 1 {
+		t.Errorf("one exec, %d denials:\n%s", len(got), strings.Join(got, "\n"))
+	}
+}
+
 // A seal is recorded in an audit, too, and not enforced.
 func TestAuditRecordsSeals(t *testing.T) {
 	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
