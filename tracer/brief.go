@@ -70,9 +70,25 @@ func (l *loop) beBrief(s stopped, number int) bool {
 	return true
 }
 
+// restartSys is ERESTARTSYS of linux/errno.h. No program sees it: on its way to a signal the kernel
+// makes EINTR of it where the handler has no SA_RESTART, and else has the call made again.
+const restartSys = 512
+
+// interruptForSignal gives a call that a signal has ended the result that it has in the kernel where
+// the socket has no patience of its own (sock_intr_errno of net/sock.h). The stop that is asked for
+// makes the kernel look at the result also where no signal comes, as a sibling has taken it.
+func interruptForSignal(s stopped, r *registers) {
+	if ptrace(unix.PTRACE_INTERRUPT, s.tid, 0, 0) == nil {
+		setResultRegister(r, -restartSys)
+	}
+}
+
 // waitOn, at the exit of a connect, has it made again if it was only our patience that ended.
 // A signal that waits ends the waiting, and so does the socket's own patience.
 func (l *loop) waitOn(s stopped, b *brief, r *registers) {
+	if b != nil && result(r) == -int64(unix.EINTR) && b.before.Nano() == 0 {
+		interruptForSignal(s, r)
+	}
 	if b == nil || result(r) != -int64(unix.EAGAIN) {
 		s.task.until = time.Time{}
 		return

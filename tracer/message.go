@@ -152,18 +152,20 @@ func nonblocking(tid, fd int) bool {
 // pause is how long a task waits before a call is made again.
 const pause = 2 * time.Millisecond
 
-// repeat resumes a task after a pause, so that it makes its call again. A connect for whose task a
-// signal waits then ends with EINTR instead, as in the kernel.
+// repeat resumes a task after a pause, so that it makes its call again. If a signal waits for the task
+// then, the call ends instead, as in the kernel.
 func (l *loop) repeat(s stopped, again, interrupted registers) {
-	connects := pending(&interrupted).nr == unix.SYS_CONNECT
 	time.AfterFunc(pause, func() {
 		l.post(func() {
 			if !l.waits(s) {
 				return
 			}
 			r := &again
-			if connects && signalWaits(s.tid) {
-				s.task.until, r = time.Time{}, &interrupted
+			if signalWaits(s.tid) {
+				if r = &interrupted; s.until.IsZero() {
+					interruptForSignal(s, r)
+				}
+				s.task.until = time.Time{}
 			}
 			if err := setRegisters(s.tid, r); err != nil {
 				s.lost(err, "restore registers of")

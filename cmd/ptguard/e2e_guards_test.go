@@ -294,11 +294,12 @@ full.accept(); full.accept(); print(os.waitpid(pid, 0)[1])`
 	}
 }
 
-// TestConnectWaits: a connect that waits for its server can be interrupted and killed.
+// TestConnectWaits: a connect that waits for its server can be interrupted and killed, and is
+// restarted where the kernel restarts it (signal(7)).
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()
 	ktest.Same(t, ktest.Case{
-		Argv: []string{ktest.Tracee(t, "connect")}, Stdout: "first ok\nnon-blocking EAGAIN\nalarmed EINTR\n",
+		Argv: []string{ktest.Tracee(t, "connect")}, Stdout: "first ok\nnon-blocking EAGAIN\nalarmed EINTR\ndatagram alarmed EINTR\nrestarted ok\ndatagram restarted ok\nlimited EINTR\nstopped ok\n",
 	})
 }
 

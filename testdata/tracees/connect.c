@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// connect: to a unix socket whose server does not accept and whose queue is full: a signal ends
-// the waiting, a non-blocking one does not wait, and one whose process is killed is not made.
+// connect: a connect to a unix socket, and a datagram to one, whose server does not accept and whose queue is full: a signal ends
+// the waiting, or under SA_RESTART does not, nor do a stop and a signal that is ignored; a
+// non-blocking one does not wait, and one whose process is killed is not made.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,19 +17,53 @@
 
 static struct sockaddr_un server = {.sun_family = AF_UNIX, .sun_path = "server"};
 
-static const char *connected(int flags)
+static int listener, queue;
+static volatile int alarms, inQueue;
+
+static const char *connectedIn(int flags, int seconds)
 {
 	int s = socket(AF_UNIX, SOCK_STREAM | flags, 0);
+	struct timeval limit = {seconds, 0};
+	setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 	return connect(s, (void *)&server, sizeof server) ? strerrorname_np(errno) : "ok";
 }
 
+static const char *connected(int flags) { return connectedIn(flags, 0); }
+
+// sent fills the queue of a datagram socket, and waits for room in it.
+static const char *sent(void)
+{
+	static struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "queue"};
+	int s = socket(AF_UNIX, SOCK_DGRAM, 0);
+	while (sendto(s, "x", 1, MSG_DONTWAIT, (void *)&to, sizeof to) == 1)
+		;
+	return sendto(s, "x", 1, 0, (void *)&to, sizeof to) < 0 ? strerrorname_np(errno) : "ok";
+}
+
 static void handler(int sig) {}
+
+// third makes room in the queue at the third signal.
+static void third(int sig)
+{
+	int e = errno;
+	char c;
+	if (++alarms == 3 && inQueue)
+		recv(queue, &c, 1, MSG_DONTWAIT);
+	else if (alarms == 3)
+		accept(listener, NULL, NULL);
+	errno = e;
+}
 
 int main(void)
 {
 	int s = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), n = 0;
 	bind(s, (void *)&server, sizeof server);
 	listen(s, 0);
+	listener = s;
+	queue = socket(AF_UNIX, SOCK_DGRAM, 0);
+	strcpy(server.sun_path, "queue");
+	bind(queue, (void *)&server, sizeof server);
+	strcpy(server.sun_path, "server");
 	printf("first %s\n", connected(0));
 	printf("non-blocking %s\n", connected(SOCK_NONBLOCK));
 	struct sigaction act = {.sa_handler = handler};
@@ -36,8 +71,32 @@ int main(void)
 	struct itimerval every = {{0, 100000}, {0, 100000}}, off = {{0, 0}, {0, 0}};
 	setitimer(ITIMER_REAL, &every, NULL);
 	printf("alarmed %s\n", connected(0));
+	printf("datagram alarmed %s\n", sent());
+	act.sa_handler = third;
+	act.sa_flags = SA_RESTART;
+	sigaction(SIGALRM, &act, NULL);
+	printf("restarted %s\n", connected(0));
+	alarms = 0;
+	inQueue = 1;
+	printf("datagram restarted %s\n", sent());
+	printf("limited %s\n", connectedIn(0, 100));
 	setitimer(ITIMER_REAL, &off, NULL);
 	fflush(stdout);
+	pid_t parent = getpid(), helper = fork();
+	if (helper == 0) {
+		usleep(200000); // for the test to mean something
+		kill(parent, SIGSTOP);
+		kill(parent, SIGCONT);
+		if (fork() == 0)
+			_exit(0);
+		kill(parent, SIGURG); // ignored by default
+		usleep(200000);
+		accept(s, NULL, NULL);
+		_exit(0);
+	}
+	printf("stopped %s\n", connected(0));
+	fflush(stdout);
+	waitpid(helper, NULL, 0);
 	int p[2];
 	pipe(p);
 	pid_t pid = fork();
