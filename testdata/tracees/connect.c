@@ -18,7 +18,7 @@
 static struct sockaddr_un server = {.sun_family = AF_UNIX, .sun_path = "server"};
 
 static int listener, queue;
-static volatile int alarms, inQueue;
+static volatile int alarms, room; // 1: in the queue of the listener, 2: of the datagrams
 
 static const char *connectedIn(int flags, int seconds)
 {
@@ -42,15 +42,17 @@ static const char *sent(void)
 
 static void handler(int sig) {}
 
-// third makes room in the queue at the third signal.
+// third makes room in a queue at each third signal.
 static void third(int sig)
 {
 	int e = errno;
 	char c;
-	if (++alarms == 3 && inQueue)
-		recv(queue, &c, 1, MSG_DONTWAIT);
-	else if (alarms == 3)
+	if (++alarms % 3)
+		; // so that most of them come while it waits
+	else if (room == 1)
 		accept(listener, NULL, NULL);
+	else if (room == 2)
+		recv(queue, &c, 1, MSG_DONTWAIT);
 	errno = e;
 }
 
@@ -75,28 +77,34 @@ int main(void)
 	act.sa_handler = third;
 	act.sa_flags = SA_RESTART;
 	sigaction(SIGALRM, &act, NULL);
+	room = 1;
 	printf("restarted %s\n", connected(0));
-	alarms = 0;
-	inQueue = 1;
+	room = 2;
 	printf("datagram restarted %s\n", sent());
+	room = 0;
+	while (*connected(SOCK_NONBLOCK) == 'o')
+		; // full again
 	printf("limited %s\n", connectedIn(0, 100));
 	setitimer(ITIMER_REAL, &off, NULL);
 	fflush(stdout);
-	pid_t parent = getpid(), helper = fork();
-	if (helper == 0) {
-		usleep(200000); // for the test to mean something
-		kill(parent, SIGSTOP);
-		kill(parent, SIGCONT);
-		if (fork() == 0)
+	pid_t waiter = fork();
+	if (waiter == 0) {
+		pid_t child = fork(); // its end is a signal that is ignored by default
+		if (child == 0) {
+			usleep(300000);
 			_exit(0);
-		kill(parent, SIGURG); // ignored by default
-		usleep(200000);
-		accept(s, NULL, NULL);
+		}
+		printf("stopped %s\n", connected(0));
+		fflush(stdout);
+		waitpid(child, NULL, 0);
 		_exit(0);
 	}
-	printf("stopped %s\n", connected(0));
-	fflush(stdout);
-	waitpid(helper, NULL, 0);
+	usleep(200000); // for the test to mean something
+	kill(waiter, SIGSTOP);
+	kill(waiter, SIGCONT);
+	usleep(200000);
+	accept(s, NULL, NULL);
+	waitpid(waiter, NULL, 0);
 	int p[2];
 	pipe(p);
 	pid_t pid = fork();
