@@ -216,6 +216,10 @@ func (l *loop) carryMessage(s stopped) {
 			return
 		}
 	}
+	if w := s.space.win; len(control) > pageSize && w.large != nil && w.large != s.task {
+		s.refuse(unix.ENOBUFS) // as where the kernel has no room for it at the moment
+		return
+	}
 	asked := call{l.number, l.call.Args}
 	if many {
 		asked.nr, asked.args[2] = unix.SYS_SENDMSG, l.call.Args[3]
@@ -230,7 +234,10 @@ func (l *loop) carryMessage(s stopped) {
 		if raw != "" {
 			name = w.putBytes(s.space, slot, offAddress, []byte(raw))
 		}
-		if len(control) > 0 {
+		switch {
+		case len(control) > pageSize:
+			binary.NativeEndian.PutUint64(header[headerControl:], w.putLarge(s.space, s.task, control))
+		case len(control) > 0:
 			binary.NativeEndian.PutUint64(header[headerControl:], w.putBytes(s.space, slot, offPath, control))
 		}
 		binary.NativeEndian.PutUint64(header[headerName:], name)
@@ -255,9 +262,9 @@ func (l *loop) carryMessage(s stopped) {
 	}
 }
 
-// maxControl is the room for control data in a slot. 253 descriptors, the most that a message can
-// carry (unix(7)), take 1032 bytes.
-const maxControl = pageSize
+// maxControl is the room for control data in the window. 253 descriptors, the most that a message can
+// carry (unix(7)), take 1032 bytes and lie in the slot.
+const maxControl = largeSize
 
 // control is our copy of the control data of a message: what in it sends packets elsewhere than the
 // address says is refused. False: s is taken care of.

@@ -265,6 +265,9 @@ func (l *loop) left(s stopped) {
 	asked := s.frames[g.frame].call
 	res := result(r)
 	l.giveBack(s, g.slot)
+	if s.space.win != nil {
+		s.space.win.endLarge(s.task)
+	}
 	barred := res == -int64(unix.EACCES) && !s.barred
 	if ((res == -int64(unix.ELOOP) || barred) && l.reissuedOpen(asked.nr) || barred && g.barrable) && s.again < maxAgain {
 		s.task.again++

@@ -21,6 +21,7 @@ import (
 //	stubs   one for each slot and frame: run the call, put the registers back, return
 //	setup   the code that finishes a set-up from inside the window, and its table
 //	slots   arguments and saved registers of one call in flight each
+//	large   control data of a message that is longer than a slot, of one call at a time
 const (
 	slots       = 32
 	frames      = 8  // nested signal handlers within the stub of one task
@@ -31,7 +32,9 @@ const (
 	offTable    = codeSize
 	offSlots    = offTable + pageSize
 	slotSize    = 2 * pageSize
-	windowSize  = offSlots + slots*slotSize
+	offLarge    = offSlots + slots*slotSize
+	largeSize   = 32 * pageSize // net.core.optmem_max, beyond which the kernel takes no control data
+	windowSize  = offLarge + largeSize
 	pageSize    = 4096
 	reserved    = 2 // slots for calls that give theirs back at an exit stop
 	offPath     = 0 // in a slot: a path, two where a call has two (4096 each with the frames in between)
@@ -56,6 +59,7 @@ type window struct {
 	inode uint64
 	dev   uint64
 	owner [slots]*task
+	large *task // whose call has the large room, until its exit stop
 	refs  int
 	look  int // the slot that reclaim looks at next
 	// waiting are calls for which no slot was free. A fork shares the window, so they may be
@@ -222,6 +226,13 @@ func (w *window) release(t *task) {
 			w.owner[i] = nil
 		}
 	}
+	w.endLarge(t)
+}
+
+func (w *window) endLarge(t *task) {
+	if w.large == t {
+		w.large = nil
+	}
 }
 
 // drop ends one space's use of the window.
@@ -272,6 +283,13 @@ func (w *window) putString(sp *space, i, off int, text string) uint64 {
 func (w *window) putBytes(sp *space, i, off int, raw []byte) uint64 {
 	copy(w.slot(i)[off:], raw)
 	return sp.base + offSlots + uint64(i*slotSize+off)
+}
+
+// putLarge gives the large room to a call of t, which runs to its exit stop.
+func (w *window) putLarge(sp *space, t *task, raw []byte) uint64 {
+	w.large = t
+	copy(w.mem[offLarge:], raw)
+	return sp.base + offLarge
 }
 
 // frameOffset is where the saved registers of a frame lie in the window.

@@ -308,6 +308,6 @@ func TestManyMessages(t *testing.T) {
 	t.Parallel()
 	ktest.Same(t, ktest.Case{
 		Argv:   []string{ktest.Tracee(t, "messages")},
-		Stdout: "sendmsg 1024\nrecvmsg 1024 same, 253 descriptors\n40 messages in order\nsendto 1 2 3\n",
+		Stdout: "sendmsg 1024\nrecvmsg 1024 same, 253 descriptors\n40 messages in order\n17280 bytes of control data 1 1 ttl 65\n17280 bytes of control data 1 1 ttl 66\nno option -1 Invalid argument\nsendto 1 2 3\n",
 	})
 }

@@ -63,6 +63,29 @@ int main(void)
 		n++;
 	printf("%d messages in order\n", n);
 
+	// As many options as take 17 KiB: each is read, and the last one holds (ip(7)).
+	enum { OPTIONS = 720 };
+	static char options[OPTIONS * CMSG_SPACE(sizeof(int))];
+	struct msghdr large = {.msg_name = &a, .msg_namelen = sizeof a, .msg_iov = v, .msg_iovlen = 1, .msg_control = options, .msg_controllen = sizeof options};
+	for (c = CMSG_FIRSTHDR(&large); c; c = (char *)c + CMSG_SPACE(sizeof(int)) < options + sizeof options ? (void *)((char *)c + CMSG_SPACE(sizeof(int))) : NULL) {
+		*c = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = IPPROTO_IP, .cmsg_type = IP_TTL};
+		*(int *)CMSG_DATA(c) = 64;
+	}
+	for (int ttl = 65; ttl <= 66; ttl++) { // twice: the room is free again
+		struct cmsghdr *last = (void *)(options + sizeof options - CMSG_SPACE(sizeof(int)));
+		char seen[CMSG_SPACE(sizeof(int))];
+		int on = 1;
+		*(int *)CMSG_DATA(last) = ttl;
+		setsockopt(to, IPPROTO_IP, IP_RECVTTL, &on, sizeof on);
+		printf("%zu bytes of control data %zd", sizeof options, sendmsg(from, &large, 0));
+		struct msghdr back = {.msg_iov = &one, .msg_iovlen = 1, .msg_control = seen, .msg_controllen = sizeof seen};
+		ssize_t size = recvmsg(to, &back, 0);
+		printf(" %zd ttl %d\n", size, *(int *)CMSG_DATA((struct cmsghdr *)seen));
+	}
+	((struct cmsghdr *)options)->cmsg_type = 99;
+	printf("no option %zd ", sendmsg(from, &large, 0));
+	printf("%s\n", strerror(errno));
+
 	connect(from, (void *)&a, sizeof a);
 	printf("sendto %zd ", sendto(from, "x", 1, 0, NULL, 0));
 	printf("%zd ", sendto(from, "xy", 2, 0, (void *)&a, sizeof a));
