@@ -255,6 +255,8 @@ var Rows = []Row{
 	{Name: "setfsgid", Special: Changes},
 	{Name: "setgroups", Special: Changes},
 	{Name: "capset", Special: Changes},
+	// What an exec, or a setuid(2), makes of the capabilities.
+	{Name: "prctl", Special: Changes, When: any(equal(0, unix.PR_CAPBSET_DROP), equal(0, unix.PR_SET_SECUREBITS), equal(0, unix.PR_SET_KEEPCAPS), equal(0, unix.PR_CAP_AMBIENT))},
 	{Name: "landlock_restrict_self", Special: Changes},
 	{Name: "madvise", Const: machine, When: any(equal(2, unix.MADV_HWPOISON), equal(2, madvSoftOffline))}, // takes memory from the machine
 	// A fork must not lack the argument window: something else could lie in its place.

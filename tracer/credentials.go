@@ -69,8 +69,12 @@ func (l *loop) credentialsOf(s stopped) (*credentials, error) {
 // credentialsChange lets a call run that changes the credentials of its task.
 func (l *loop) credentialsChange(s stopped) {
 	s.task.creds = nil
-	if native.SyscallName(uint32(l.number)) == "landlock_restrict_self" && l.started {
-		s.proc.fenced, s.proc.tookOn, l.fences = true, true, true
+	if native.SyscallName(uint32(l.number)) == "landlock_restrict_self" {
+		if l.started {
+			s.proc.fenced, s.proc.tookOn, l.fences = true, true, true
+		}
+	} else {
+		l.rightsDiffer = true
 	}
 	s.resume(0)
 }

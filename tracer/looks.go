@@ -34,7 +34,7 @@ func (l *loop) carryLook(s stopped) {
 			return
 		}
 	}
-	if !l.inWindow(s) {
+	if canonical && l.barredWay(s, j) || !l.inWindow(s) {
 		return
 	}
 	walks := false

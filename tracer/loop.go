@@ -51,14 +51,17 @@ type loop struct {
 	begun       bool          // begin has run
 	carriers    map[*decode.Row]func(*loop, stopped)
 	own         *credentials
-	inside      *landlock.Domain // the backstop's, for what we do for the tree; nil if there is none
-	cover       *rules.Cover     // where an act that it stops may be made again outside
-	core        unix.Rlimit      // the limit on core dumps that ptguard was started with
-	limits      rules.Limits
-	endedCPU    atomic.Int64          // nanoseconds that processes used which have ended, if cpu time is limited
-	over        *Limit                // the limit that ended the tree
-	noExecTold  bool                  // tellNoExec has
-	ipc         map[ipcObject]madeIPC // the tree's own, in mode strict
+	// rightsDiffer: some task may have other rights than ptguard, because a call has changed them
+	// or set what an exec makes of them, or set-uid programs work.
+	rightsDiffer bool
+	inside       *landlock.Domain // the backstop's, for what we do for the tree; nil if there is none
+	cover        *rules.Cover     // where an act that it stops may be made again outside
+	core         unix.Rlimit      // the limit on core dumps that ptguard was started with
+	limits       rules.Limits
+	endedCPU     atomic.Int64          // nanoseconds that processes used which have ended, if cpu time is limited
+	over         *Limit                // the limit that ended the tree
+	noExecTold   bool                  // tellNoExec has
+	ipc          map[ipcObject]madeIPC // the tree's own, in mode strict
 
 	turns    turns
 	children bool   // there are children that are not of the tree

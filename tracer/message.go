@@ -48,6 +48,9 @@ func (l *loop) carryAddress(s stopped) {
 	}
 	j := &l.judged[0]
 	path := j.object.Addr.Family == unix.AF_UNIX && j.object.Addr.Path != ""
+	if path && l.call.Row.Name != "bind" && l.barredWay(s, j) {
+		return
+	}
 	along := false // a connect that goes along its path, while no name changes
 	if path && l.call.Row.Name == "connect" && (s.barred || l.swappable(j.request.File.Path, true)) {
 		if (s.barred || len(j.request.File.Path) >= maxSunPath) && l.connectPinned(s, j) {
@@ -197,6 +200,9 @@ func (l *loop) carryMessage(s stopped) {
 	raw, sends := "", false
 	if len(l.judged) > 0 && l.judged[0].object.Index == 0 {
 		a := &l.judged[0].object.Addr
+		if a.Family == unix.AF_UNIX && l.barredWay(s, &l.judged[0]) {
+			return
+		}
 		flags := l.call.Args[2]
 		if many {
 			flags = l.call.Args[3]

@@ -55,6 +55,9 @@ func (l *loop) inWindow(s stopped) bool {
 // reissueOpen runs an allowed open(2) and kin as openat2(2) on the canonical path.
 func (l *loop) reissueOpen(s stopped, j *judgement) {
 	r := &j.resolved
+	if l.barredWay(s, j) {
+		return
+	}
 	pathOnly := l.openFlags(j.object)&unix.O_PATH != 0 // the kernel plants none of these
 	if s.proc.filtered && l.listener.fd >= 0 && !pathOnly && l.plant(s, j) {
 		return

@@ -165,6 +165,7 @@ func run(cfg *Config) (result Result, err error) {
 		c.abandon()
 		return result, err
 	}
+	l.rightsDiffer = cfg.AllowSetuid
 	// What the tree makes gets the tree's umask, applied by hand (perform.go).
 	unix.Umask(0)
 	l.listener, l.carriers = &listener{fd: -1, gifts: map[int]gift{}}, newCarriers()
