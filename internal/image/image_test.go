@@ -54,6 +54,22 @@ func TestNext(t *testing.T) {
 	far := program(t, func(h *elf.Header64, _ *elf.Prog64) { h.Phoff = 9000 }, ld)
 	far = append(append(make([]byte, 0, 9056), far[:64]...), make([]byte, 9000-64)...)
 	far = append(far, program(t, func(_ *elf.Header64, p *elf.Prog64) { p.Off = 9056 }, ld)[64:]...)
+	two := program(t, func(h *elf.Header64, p *elf.Prog64) { h.Phnum, p.Off = 2, 176 }, "")[:120]
+	other := program(t, func(_ *elf.Header64, p *elf.Prog64) { p.Off, p.Filesz = 176+28, 8 }, "")[64:120]
+	two = append(append(two, other...), ld+"\x00/other\x00"...)
+	binary.LittleEndian.PutUint64(two[64+32:], 28) // p_filesz
+	small := func(machine elf.Machine) []byte {
+		const ld = "/lib/ld-linux.so.2\x00"
+		h := elf.Header32{Type: uint16(elf.ET_DYN), Machine: uint16(machine), Version: 1, Phoff: 52, Ehsize: 52, Phentsize: 32, Phnum: 1}
+		copy(h.Ident[:], elf.ELFMAG)
+		var b bytes.Buffer
+		for _, part := range []any{h, elf.Prog32{Type: uint32(elf.PT_INTERP), Off: 84, Filesz: uint32(len(ld))}, []byte(ld)} {
+			if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return b.Bytes()
+	}
 	for name, x := range map[string]struct {
 		text []byte
 		want Follower
@@ -72,6 +88,10 @@ func TestNext(t *testing.T) {
 		"name beyond":          {program(t, func(_ *elf.Header64, p *elf.Prog64) { p.Off = 1 << 40 }, ld), Follower{}},
 		"no end":               {program(t, func(_ *elf.Header64, p *elf.Prog64) { p.Filesz-- }, ld), Follower{}},
 		"bytes after the name": {program(t, nil, ld+"\x00abc"), Follower{ld, true}},
+		"the first of two":     {two, Follower{ld, true}},
+		"32 bits":              {small(elf.EM_386), Follower{"/lib/ld-linux.so.2", true}},
+		"x32":                  {small(elf.EM_X86_64), Follower{"/lib/ld-linux.so.2", true}},
+		"32 bits of arm64":     {small(elf.EM_AARCH64), Follower{}},
 		"short":                {[]byte(elf.ELFMAG), Follower{}},
 	} {
 		if got := next(t, x.text); got != x.want {
