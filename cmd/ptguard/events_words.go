@@ -144,6 +144,10 @@ var conditionWords = map[string]words{
 	"prctl/0": {"op", []value{
 		{unix.PR_SET_MM, "PR_SET_MM"},
 		{unix.PR_SET_SECCOMP, "PR_SET_SECCOMP"},
+		{unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP"},
+		{unix.PR_SET_SECUREBITS, "PR_SET_SECUREBITS"},
+		{unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"},
+		{unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT"},
 		{unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"},
 		{unix.PR_GET_DUMPABLE, "PR_GET_DUMPABLE"},
 		{unix.PR_SCHED_CORE, "PR_SCHED_CORE"},
