@@ -86,7 +86,9 @@ type window struct {
 //     know of.
 //   - There are no scopes, between which names are to be kept.
 //
-// What the last users left in their slots is wiped before the next one maps it.
+// What the last users left in their slots is wiped before the next one maps it. What is not seen: a
+// task that opens another one's descriptor of the window (/proc/PID/fd) while it is brought in. It
+// could read later names there, of its own tree and policy.
 var spare []*window
 
 const (
