@@ -23,10 +23,12 @@ func (l *loop) barredWay(s stopped, j *judgement) bool {
 
 // barredWords does so for a call that is answered without the kernel, on whatever way. It matters only
 // once some task may have given rights up; ways through /proc mean something else to us, and are open to all.
+// Where a served file system is on the way nobody can say how long the walk takes, and this thread must
+// not wait: such a way is not gone again (SECURITY.md, Limits).
 func (l *loop) barredWords(s stopped, j *judgement) bool {
 	o, r := j.object, &j.resolved
 	words := o.Path
-	if !l.rightsDiffer || words == "" || r.Jumped || strings.HasPrefix(r.Path, "/proc/") {
+	if !l.rightsDiffer || words == "" || r.Jumped || strings.HasPrefix(r.Path, "/proc/") || reachedServed(s.tid) {
 		return false
 	}
 	for _, hop := range r.Hops {

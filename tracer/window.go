@@ -67,8 +67,10 @@ type window struct {
 	waiting []stopped
 	looks   bool // lookForBlocked will look again
 	used    int  // slots below this one have been claimed
-	keeps   bool // its descriptor, although it is mapped
-	shared  bool // somebody may have a mapping or a descriptor of it that is not booked: see spare
+	// usedLarge is how many bytes of the large room have been written.
+	usedLarge int
+	keeps     bool // its descriptor, although it is mapped
+	shared    bool // somebody may have a mapping or a descriptor of it that is not booked: see spare
 }
 
 // spare are windows that nobody has any more: a new one costs 45 µs and 18 µs to give back (the
@@ -124,7 +126,8 @@ func newWindow() (*window, error) {
 // wipe clears what the users of a window have left in it.
 func (w *window) wipe() {
 	clear(w.mem[offSlots : offSlots+w.used*slotSize])
-	w.used = 0
+	clear(w.mem[offLarge : offLarge+w.usedLarge])
+	w.used, w.usedLarge = 0, 0
 }
 
 func (w *window) fill() error {
@@ -290,7 +293,7 @@ func (w *window) putBytes(sp *space, i, off int, raw []byte) uint64 {
 // putLarge gives the large room to a call of t, which runs to its exit stop.
 func (w *window) putLarge(sp *space, t *task, raw []byte) uint64 {
 	w.large = t
-	copy(w.mem[offLarge:], raw)
+	w.usedLarge = max(w.usedLarge, copy(w.mem[offLarge:], raw))
 	return sp.base + offLarge
 }
 
