@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // Term is a command on a pseudo-terminal of its own, and all it has written so far.
@@ -98,6 +99,29 @@ func (x *Term) Expect(pattern string) []string {
 		x.t.Fatalf("the terminal never showed %q; it shows %q", pattern, x.Text())
 	}
 	return found
+}
+
+// AwaitForeground waits until the process group of pid has the terminal, so that a key that is
+// typed then reaches it: a shell says what it puts into the foreground before it does so, and a
+// Ctrl-Z in between is the shell's, which ignores it.
+func (x *Term) AwaitForeground(pid int) {
+	x.t.Helper()
+	conn, err := x.ptmx.SyscallConn() // Fd would make it a descriptor whose Close wakes no Read
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	var group, has int
+	if !Until(20*time.Second, func() bool {
+		if group, err = unix.Getpgid(pid); err != nil {
+			return false
+		}
+		if e := conn.Control(func(fd uintptr) { has, err = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) }); e != nil {
+			err = e
+		}
+		return err == nil && has == group
+	}) {
+		x.t.Fatalf("process %d (group %d) never had the terminal, which group %d has (%v); it shows %q", pid, group, has, err, x.Text())
+	}
 }
 
 // Text is all that was written to the terminal.
