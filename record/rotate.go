@@ -35,10 +35,11 @@ func newRotation(t *target, limit int64, keep int) (*rotation, error) {
 	case keep < 1 || keep > maxKeep:
 		return nil, fmt.Errorf("%d rotated files: 1 to %d are kept", keep, maxKeep)
 	}
-	r := &rotation{max: limit, keep: keep, dir: -1, base: filepath.Base(t.path), size: t.stat.Size}
+	folder, base := filepath.Split(t.path) // filepath.Dir would take link/.. for nothing
+	r := &rotation{max: limit, keep: keep, dir: -1, base: base, size: t.stat.Size}
 	var err error
-	if r.dir, err = unix.Open(filepath.Dir(t.path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
-		return nil, fmt.Errorf("open %s: %w", Escape(filepath.Dir(t.path)), err)
+	if r.dir, err = unix.Open(folder+".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return nil, fmt.Errorf("open %s: %w", Escape(folder), err)
 	}
 	for i := range keep + 1 {
 		if fd, err := unix.Openat(r.dir, r.part(i), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {

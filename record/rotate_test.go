@@ -54,6 +54,27 @@ func TestRotate(t *testing.T) {
 	}
 }
 
+// The parts lie beside the trace, also where its name goes up from a link.
+func TestRotateUp(t *testing.T) {
+	root := t.TempDir()
+	if err := os.MkdirAll(root+"/a/deep", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("a/deep", root+"/up"); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, root+"/up/../t.jsonl", SinkOptions{Run: "r", MaxSize: 4096, Keep: 1})
+	for i := range 20 {
+		s.Put(denial(fmt.Sprint("/x", i)), nil)
+	}
+	if err := s.Close(&Record{End: &End{}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(root + "/a/t.jsonl.1"); err != nil {
+		t.Error(err)
+	}
+}
+
 // What stands in the way of a rotation is told once, and the trace grows on.
 func TestRotateFails(t *testing.T) {
 	for what, obstacle := range map[string]func(name string) error{

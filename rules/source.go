@@ -133,7 +133,9 @@ func (s *Source) posOf(at place, text string) string {
 // Layers stacks sources in the order Compile wants them: presets (those asked for, else
 // those the files extend, else permissive), then files, each after the files it extends,
 // then the flags (nil if there are none). read loads a policy file by path; it is called
-// for extends only. An error names the place of the extends line.
+// for extends only, and may give a file another name than it was asked for: one that goes up
+// from a folder is told apart only by where it leads. An error names the place of the extends
+// line.
 func Layers(presets []string, files []*Source, flags *Source, read func(path string) (*Source, error)) ([]*Source, error) {
 	l := layering{read: read, given: len(presets) > 0, seen: map[string]bool{}, open: map[string]bool{}}
 	for _, name := range presets {
@@ -194,13 +196,16 @@ func (l *layering) file(s *Source) error {
 		}
 		name := e.word
 		if !path.IsAbs(name) {
-			name = path.Join(path.Dir(s.name), name)
-		}
-		if l.open[name] {
-			return s.fail(e.pos, &wordError{Msg: fmt.Sprintf("%s extends itself", name)})
+			dir, _ := path.Split(s.name)
+			if name = dir + name; !climbs(name) {
+				name = path.Clean(name)
+			}
 		}
 		if l.seen[name] {
 			continue
+		}
+		if l.open[name] {
+			return s.fail(e.pos, &wordError{Msg: fmt.Sprintf("%s extends itself", name)})
 		}
 		base, err := l.read(name)
 		if err != nil {
@@ -209,6 +214,9 @@ func (l *layering) file(s *Source) error {
 				return err
 			}
 			return s.fail(e.pos, err)
+		}
+		if l.open[base.name] { // it may be another name of the file
+			return s.fail(e.pos, &wordError{Msg: fmt.Sprintf("%s extends itself", base.name)})
 		}
 		if len(l.open) > 32 {
 			return s.fail(e.pos, &wordError{Msg: "more than 32 files extend each other"})
@@ -221,6 +229,24 @@ func (l *layering) file(s *Source) error {
 	l.seen[s.name] = true
 	l.files = append(l.files, s)
 	return nil
+}
+
+// climbs tells whether a name goes up from a folder that it names: where that is a link, only
+// the kernel knows where to.
+func climbs(name string) bool {
+	named := false
+	for part := range strings.SplitSeq(name, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if named {
+				return true
+			}
+		default:
+			named = true
+		}
+	}
+	return false
 }
 
 // isFileName tells a path in extends from a preset's name.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"strings"
 
 	"ptguard/internal/policytext"
@@ -24,7 +23,7 @@ func Load(dir string, fsys fs.FS) ([]*File, error) {
 	}
 	var out []*File
 	for _, e := range entries {
-		name := path.Join(dir, e.Name())
+		name := within(dir, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 			continue
@@ -42,9 +41,18 @@ func Load(dir string, fsys fs.FS) ([]*File, error) {
 	return out, nil
 }
 
+// within names an entry of a directory. The directory stays as it is spelled: made shorter,
+// link/.. would be another one, and the name is what the run guards.
+func within(dir, base string) string {
+	if dir == "" || strings.HasSuffix(dir, "/") {
+		return dir + base
+	}
+	return dir + "/" + base
+}
+
 // LoadFile reads one file of a directory, whatever its name.
 func LoadFile(dir string, fsys fs.FS, base string) (*File, error) {
-	name := path.Join(dir, base)
+	name := within(dir, base)
 	text, err := readFile(fsys, base)
 	if err != nil {
 		return nil, fmt.Errorf("read seal file %s: %w", name, bare(err))

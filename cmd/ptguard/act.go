@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -279,10 +278,7 @@ func (f *policyFlags) inquire(run runFacts, in string) (*inquiry, error) {
 func (m *machine) protect(files []string) error {
 	f := m.facts
 	for _, name := range files {
-		if !filepath.IsAbs(name) {
-			name = f.Cwd + "/" + name
-		}
-		o, err := resolve.Canonical(name)
+		o, err := resolve.Canonical(absolute(f.Cwd, name))
 		if err != nil {
 			return err
 		}

@@ -47,15 +47,18 @@ func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded
 		unix.Umask(umask)
 		words[0] = path
 		out.Asker, guarded = &ask.Program{Argv: words, Umask: umask}, append(guarded, path)
+		here, err := os.Getwd()
+		if err != nil {
+			return out, nil, fmt.Errorf("find the current directory: %w", errnoOf(err))
+		}
 		for _, word := range words[1:] { // the script of an interpreter, its settings
-			if named, err := filepath.Abs(word); err == nil {
-				file, err := canonicalFile(named, unix.S_IFREG)
-				switch {
-				case err == nil:
-					guarded = append(guarded, named, file)
-				case errors.Is(err, unix.ENOENT): // or the tree could make it, and answer
-					guarded = append(guarded, named)
-				}
+			named := absolute(here, word)
+			file, err := canonicalFile(named, unix.S_IFREG)
+			switch {
+			case err == nil:
+				guarded = append(guarded, named, file)
+			case errors.Is(err, unix.ENOENT): // or the tree could make it, and answer
+				guarded = append(guarded, named)
 			}
 		}
 	case "unix":

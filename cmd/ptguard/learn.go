@@ -161,9 +161,11 @@ func (c *learnCmd) propose(trace string) error {
 	// Paths of the policy are as typed here; the trace of another folder changes folder.
 	out := c.Out
 	if out != "" {
-		if out, err = filepath.Abs(out); err != nil {
-			return err
+		here, err := os.Getwd()
+		if err != nil {
+			return fmt.Errorf("find the current directory: %w", errnoOf(err))
 		}
+		out = absolute(here, out)
 	}
 	q, err := c.policyOf(start, trace, "")
 	if err != nil {

@@ -651,7 +651,7 @@ func (l *lesson) check(name, text string) error {
 	if err != nil {
 		return fmt.Errorf("learn: the proposal is no policy (nothing was written): %w", err)
 	}
-	layers, err := rules.Layers(nil, []*rules.Source{source}, nil, readPolicy)
+	layers, err := rules.Layers(nil, []*rules.Source{source}, nil, readExtended)
 	if err != nil {
 		return err
 	}

@@ -104,9 +104,7 @@ func (m *machine) setWork(layers []*rules.Source, flag string) error {
 	f := m.facts
 	f.Work, f.WorkExplicit = f.Cwd, flag != ""
 	if flag != "" {
-		if f.Work = flag; !filepath.IsAbs(flag) {
-			f.Work = f.Cwd + "/" + flag
-		}
+		f.Work = absolute(f.Cwd, flag)
 	}
 	dir, explicit := f.WorkFolder(layers)
 	work, err := canonicalDir(dir)
@@ -126,6 +124,15 @@ func (m *machine) setWork(layers []*rules.Source, flag string) error {
 		}
 	}
 	return nil
+}
+
+// absolute makes a name absolute, and no shorter: to the kernel link/.. is not what it looks
+// like where link is a symbolic link.
+func absolute(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return dir + "/" + name
 }
 
 // unfit says why a folder should not be a work folder unless somebody asks for it.
@@ -187,9 +194,7 @@ func firstLevel(dir string) bool { return strings.Count(dir, "/") == 1 }
 func (m *machine) setProgram(path string) error {
 	f := m.facts
 	f.ProgramChain = nil // of an earlier call
-	if !filepath.IsAbs(path) {
-		path = f.Cwd + "/" + path
-	}
+	path = absolute(f.Cwd, path)
 	for depth := 0; path != "" && depth <= image.MaxScripts+1; depth++ {
 		o, err := resolve.Canonical(path)
 		if err != nil {
@@ -201,7 +206,9 @@ func (m *machine) setProgram(path string) error {
 		f.ProgramChain = append(f.ProgramChain, o.Hops...)
 		if depth == 0 {
 			f.Program = o.Path
-			m.setPrefix(path)
+			if !strings.Contains(path, "/../") { // else what bin lies in is not what it looks like
+				m.setPrefix(path)
+			}
 			m.setPrefix(o.Path)
 		} else {
 			f.ProgramChain = append(f.ProgramChain, o.Path)
@@ -222,10 +229,7 @@ func follower(program, cwd string) string {
 	if err != nil || next.Path == "" {
 		return ""
 	}
-	if !filepath.IsAbs(next.Path) {
-		return cwd + "/" + next.Path
-	}
-	return next.Path
+	return absolute(cwd, next.Path)
 }
 
 // setPrefix grants reading of the program's own installation: DIR for DIR/bin/PROG, if DIR

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
 )
@@ -121,13 +123,10 @@ func (f *policyFlags) files() []string {
 // that were read, which the tree must not change.
 func (f *policyFlags) sources() (layers []*rules.Source, read []string, err error) {
 	names := f.files()
-	load := func(name string) (*rules.Source, error) {
-		read = append(read, name)
-		return readPolicy(name)
-	}
 	var files []*rules.Source
 	for _, name := range names {
-		s, err := load(name)
+		read = append(read, name)
+		s, err := readPolicy(name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -137,8 +136,26 @@ func (f *policyFlags) sources() (layers []*rules.Source, read []string, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	layers, err = rules.Layers(f.Preset, files, flags, load)
+	layers, err = rules.Layers(f.Preset, files, flags, func(name string) (*rules.Source, error) {
+		read = append(read, name)
+		return readExtended(name)
+	})
 	return layers, read, err
+}
+
+// readExtended reads a file that another one extends. A name that goes up from a folder is
+// replaced by where it leads, so that a file has one name however often it is extended.
+func readExtended(name string) (*rules.Source, error) {
+	if name != filepath.Clean(name) {
+		here, err := os.Getwd()
+		if err != nil {
+			return nil, fmt.Errorf("find the current directory: %w", errnoOf(err))
+		}
+		if o, err := resolve.Canonical(absolute(here, name)); err == nil && o.Errno == 0 && o.Path != "" {
+			name = o.Path
+		}
+	}
+	return readPolicy(name)
 }
 
 // readPolicy reads one policy file of a sane size: a regular file, a pipe or a device.

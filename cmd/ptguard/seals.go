@@ -94,11 +94,10 @@ func outOfReach(layers []*rules.Source, m *machine, scope string, files []*seals
 		return err
 	}
 	for _, f := range files {
-		name := f.Name
-		if !filepath.IsAbs(name) {
-			name = m.facts.Cwd + "/" + name
+		path := lookup(absolute(m.facts.Cwd, f.Name)).Path
+		if path == "" {
+			return fmt.Errorf("the seal file %s leads to a file without a name, which cannot be kept from the run", record.Escape(f.Name))
 		}
-		path := lookup(name).Path
 		if rule := scopes.Writable(path); rule != nil {
 			return &statusError{
 				code: exitFailed, err: fmt.Errorf("the run could write the seal file %s: %s allows it", record.Escape(path), rule.Pos),
@@ -177,7 +176,7 @@ func (c *sealsCheckCmd) Run() error {
 		} else {
 			found = make([]*seals.File, 1)
 			dir, base := filepath.Split(name)
-			found[0], err = seals.LoadFile(dir, os.DirFS(filepath.Clean(dir)), base)
+			found[0], err = seals.LoadFile(dir, os.DirFS(dir+"."), base)
 		}
 		if err != nil {
 			bad = true
@@ -231,16 +230,15 @@ func (c *sealsExplainCmd) Run() error {
 }
 
 func explainSeals(set *seals.Set, path string) error {
-	spelled, err := filepath.Abs(path)
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the current directory: %w", errnoOf(err))
+	}
+	o, err := resolve.Canonical(absolute(cwd, path))
 	if err != nil {
 		return err
 	}
-	o, err := resolve.Canonical(spelled)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	q := seals.Object{Path: o.Path, Spellings: append(o.Hops, spelled), Exists: o.Exists && o.Errno == 0, Inode: seals.Inode{Dev: o.Stat.Dev, Ino: o.Stat.Ino}, Born: birth(o.Path)}
+	q := seals.Object{Path: o.Path, Spellings: o.Hops, Exists: o.Exists && o.Errno == 0, Inode: seals.Inode{Dev: o.Stat.Dev, Ino: o.Stat.Ino}, Born: birth(o.Path)}
 	for dir := o.Path; dir != "/" && dir != "."; {
 		dir = filepath.Dir(dir)
 		if t := lookup(dir); t.Exists {

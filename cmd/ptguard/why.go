@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -426,8 +425,8 @@ func (f *policyFlags) given() bool { return len(f.words()) > 0 }
 // trace is its file, which the tree could not change; scope is the one to ask about.
 func (f *policyFlags) policyOf(start *record.Record, trace, scope string) (*inquiry, error) {
 	run := runFacts{}
-	if abs, err := filepath.Abs(trace); err == nil {
-		trace = abs
+	if here, err := os.Getwd(); err == nil {
+		trace = absolute(here, trace)
 	}
 	flags := *f
 	if start != nil && start.Start != nil {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"ptguard/internal/ktest"
+)
+
+// Names that go up from a folder that is a link: link/.. is the folder above what the link
+// leads to, whatever it looks like. What ptguard reads by such a name has to be what it
+// guards, and what it speaks of.
+
+// upBox has the link up in the work folder, to a/deep: up/.. is the folder a of the work
+// folder, and up/../.. the work folder.
+func upBox(fill func(t testing.TB, b *ktest.Box)) func(testing.TB, *ktest.Box) {
+	return func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "work/a/deep/x", "")
+		if err := os.Symlink("a/deep", b.Path("work/up")); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, b)
+	}
+}
+
+// A seal file that such a name leads to by a link of its own, in mode open, where only the
+// guard keeps it.
+func TestUpToSeals(t *testing.T) {
+	fill := upBox(func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "work/seal.yaml", "ptguard-seals: 1\nowner: x\nseals: []\n")
+		if err := os.Mkdir(b.Path("work/a/seals"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("../../seal.yaml", b.Path("work/a/seals/a.yaml")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	flags := []string{"--seals", "up/../seals"}
+	ktest.Refused(t, ktest.Refusal{
+		Argv: script("echo '# x' >> seal.yaml"), Fill: fill, Flags: append(flags, "--mode", "open"), Status: 2,
+		Want: []ktest.Want{{Rule: "guard own-files"}},
+		Happened: func(t testing.TB, b *ktest.Box) bool {
+			t.Helper()
+			return strings.HasSuffix(b.Text(t, "work/seal.yaml"), "# x\n")
+		},
+	})
+	b := ktest.NewBox(t, fill)
+	if r := b.Guard(t, flags, "echo", "ran"); r.Status != 125 || r.Stdout != "" || !strings.Contains(r.Stderr, "could write the seal file "+b.Path("work/seal.yaml")) {
+		t.Errorf("%v", r)
+	}
+}
+
+// What a seal says of such a name is what it says of the object.
+func TestUpToSealed(t *testing.T) {
+	b := ktest.NewBox(t, upBox(func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "work/a/s", "")
+		b.Write(t, "work/s", "")
+		b.Write(t, "seals/a.yaml", "ptguard-seals: 1\nowner: x\nseals:\n"+oneSeal(b.Path("work/a/s"), "R"))
+		b.Write(t, "other/a.yaml", "ptguard-seals: 1\nowner: x\nseals:\n"+oneSeal(b.Path("work/s"), "R"))
+	}))
+	for dir, sealed := range map[string]int{"seals": 1, "other": 0} {
+		r := b.Run(t, ktest.Cmd{Argv: []string{ktest.Binary(t), "seals", "explain", "--seals", b.Path(dir), "up/../s"}})
+		if r.Status != 0 || !strings.HasPrefix(r.Stdout, b.Path("work/a/s")+"\n") || strings.Count(r.Stdout, "sealed by x") != sealed {
+			t.Errorf("%s: %v", dir, r)
+		}
+	}
+}
+
+// A seal file without a name cannot be guarded, so nothing runs.
+func TestSealFileWithoutName(t *testing.T) {
+	b := ktest.NewBox(t, nil)
+	if err := os.Mkdir(b.Path("seals"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/proc/self/fd/9", b.Path("seals/a.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	b.Write(t, "gone", "ptguard-seals: 1\nowner: x\nseals: []\n")
+	r := b.Run(t, ktest.Cmd{Argv: append(script(`exec 9<`+b.Path("gone")+`; rm `+b.Path("gone")+`; exec "$@"`), append([]string{"sh"}, b.Guarded(t, []string{"--seals", b.Path("seals")}, "echo", "ran")...)...)})
+	if r.Status != 125 || r.Stdout != "" || !strings.Contains(r.Stderr, "without a name") {
+		t.Errorf("%v", r)
+	}
+}
+
+// The file that a policy extends is the one beside it, and not one of the work folder, where
+// a hostile project could have put it. However it is named, it is one file.
+func TestUpToPolicy(t *testing.T) {
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "outside/secret", "secret\n")
+		b.Write(t, "outside/policies/p.yaml", "ptguard: 1\nextends: [../base.yaml, ../policies/../base.yaml]\n")
+		b.Write(t, "outside/base.yaml", "ptguard: 1\nfiles: { deny: [ "+b.Path("outside/secret")+" ] }\n")
+		b.Write(t, "work/base.yaml", "ptguard: 1\n")
+		if err := os.Symlink(b.Path("outside/policies"), b.Path("work/policies")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if r := b.Bare(t, "cat", b.Path("outside/secret")); r.Stdout != "secret\n" {
+		t.Fatalf("bare: %v", r)
+	}
+	for _, name := range []string{"policies/p.yaml", b.Path("work/policies/p.yaml")} {
+		if r := b.Guard(t, []string{"-p", name}, "cat", b.Path("outside/secret")); r.Status != 1 || r.Stdout != "" {
+			t.Errorf("%s: %v", name, r)
+		}
+		out, err := exec.Command(ktest.Binary(t), "check", "--work", b.Work, b.Path("work/policies/p.yaml")).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), " 0 warnings") {
+			t.Errorf("%v %s", err, out)
+		}
+	}
+	b.Write(t, "outside/base.yaml", "ptguard: 1\nextends: [policies/p.yaml]\n")
+	if r := b.Guard(t, []string{"-p", "policies/p.yaml"}, "echo", "ran"); r.Status != 125 || !strings.Contains(r.Stderr, "extends itself") {
+		t.Errorf("%v", r)
+	}
+}
+
+// The script that answers questions.
+func TestUpToAsker(t *testing.T) {
+	t.Parallel()
+	b := askBox(t)
+	const no = "echo '{\"answer\":\"no\"}'\n"
+	fill := func() {
+		upBox(func(t testing.TB, b *ktest.Box) { t.Helper(); b.Write(t, "work/a/answer", no) })(t, b)
+	}
+	tamper := script(`echo "echo '{\"answer\":\"once\"}'" >a/answer; cat $A; cat a/answer`)
+	fill()
+	if r := b.Bare(t, tamper...); r.Stdout != "content A\necho '{\"answer\":\"once\"}'\n" {
+		t.Fatalf("bare: %v", r)
+	}
+	b.Reset(t)
+	fill()
+	r := b.Guard(t, []string{"--fence", b.Work, "--keep-env", "--ask", "exec:/bin/sh up/../answer"}, tamper...)
+	if r.Stdout != no {
+		t.Errorf("%v", r)
+	}
+}
