@@ -147,13 +147,15 @@ func compileFor(sources []*Source, m Machine, scope scopeOf) (*Policy, error) {
 		return s.layer == LayerPreset && (kind == specConnect && c.dropConnect || kind == specBind && c.dropBind)
 	}
 	for _, s := range sources {
-		for i := range s.specs {
-			sp := &s.specs[i]
-			if replaced(s, sp.kind) || c.skips(s, sp) {
-				continue
-			}
-			if err := c.spec(s, sp); err != nil {
-				return nil, err
+		for _, specs := range append([][]spec{s.specs}, s.lists...) {
+			for i := range specs {
+				sp := &specs[i]
+				if replaced(s, sp.kind) || c.skips(s, sp) {
+					continue
+				}
+				if err := c.spec(s, sp); err != nil {
+					return nil, err
+				}
 			}
 		}
 		if s.noExec {

@@ -5,14 +5,18 @@ package rules
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
+
+	"ptguard/internal/policytext"
 )
 
-// Beside each text lies what the YAML reader gives for it, for reading YAML takes most of a
-// millisecond a file. A test compares the two.
+// Beside the texts lies what the reader makes of each, as Go data that needs no reading at a
+// start (preset_data.go): with the YAML library a default run took 2 ms for its four files.
+// A test compares the two.
 //
-//go:generate env PTGUARD_UPDATE=1 go test -count=1 -run ^TestPresetTrees$ .
-//go:embed presets/*.yaml presets/*.tree
+//go:generate env PTGUARD_UPDATE=1 go test -count=1 -run ^TestPresetData$ .
+//go:embed presets/*.yaml
 var presetFiles embed.FS
 
 // Presets are the presets of this version, mildest first.
@@ -39,47 +43,62 @@ func presetText(name string) ([]byte, error) {
 
 // Preset gives an embedded preset: one of Presets. An unknown name is an error.
 func Preset(name string) (*Source, error) {
-	if _, err := presetText(name); err != nil {
+	if indexOf(Presets(), name) < 0 {
+		_, err := presetText(name)
 		return nil, err
 	}
-	s, err := readPreset(name, name, make([]spec, 0, 256))
-	if err != nil {
-		return nil, err
-	}
-	if name == "open" {
-		return s, nil
+	s, err := loadPreset(name, name)
+	if err != nil || name == "open" {
+		return s, err
 	}
 	lists := denyLists
 	if indexOf(gitPresets, name) >= 0 {
 		lists = append(append([]string{}, lists...), "git-config")
 	}
 	for _, list := range lists {
-		l, err := readPreset(name, list, s.specs)
+		l, err := loadPreset(name, list)
 		if err != nil {
 			return nil, err
 		}
-		s.specs = l.specs
+		s.lists = append(s.lists, l.specs)
 	}
 	return s, nil
 }
 
-// readPreset reads an embedded file for the preset name, whose rules go behind those of before.
-func readPreset(name, file string, before []spec) (*Source, error) {
-	text, err := presetFiles.ReadFile("presets/" + file + ".yaml")
-	if err != nil {
-		return nil, err
-	}
-	tree, err := presetFiles.ReadFile("presets/" + file + ".tree")
-	if err != nil {
-		return nil, err
+// loadPreset gives an embedded file for the preset name, from the data. What it points to is
+// shared by all that load it.
+func loadPreset(name, file string) (*Source, error) {
+	data := presetData(file)
+	if data == nil {
+		return nil, fmt.Errorf("internal: no data of the preset file %s", file)
 	}
 	s := newSource(name, LayerPreset)
-	s.specs = before
-	root, err := s.text.Tree(text, string(tree))
-	if err != nil {
-		return nil, err
+	text := s.text
+	*s = *data
+	s.name, s.layer, s.text = name, LayerPreset, text
+	shared := true
+	for i := range s.specs {
+		if sp := &s.specs[i]; sp.address.kind != addressIP || sp.kind != specConnect && sp.kind != specBind && sp.kind != specNetDeny {
+			continue
+		}
+		if shared {
+			s.specs, shared = slices.Clone(s.specs), false
+		}
+		// Data cannot hold what package netip makes.
+		a, err := parseAddress(s.specs[i].text, false)
+		if err != nil {
+			return nil, err
+		}
+		s.specs[i].address = a
 	}
-	return s, reader{s}.policy(root)
+	return s, nil
+}
+
+// presetLines gives a preset its text, for an error that shows a line of it.
+func presetLines(t *policytext.Text, name string) {
+	if text, err := presetText(name); err == nil {
+		t.Of(text)
+	}
 }
 
 // PresetAbout is what a preset is for, in one line: the comment that its text begins with.

@@ -24,7 +24,8 @@ type Source struct {
 	unlisted stated
 	extends  []stated
 	specs    []spec
-	paths    int // patterns in specs
+	lists    [][]spec // more of them: the deny lists of a preset, which presets share
+	paths    int      // patterns in specs
 	env      envSpec
 	ask      askSpec
 	noExec   bool

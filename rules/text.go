@@ -36,7 +36,12 @@ func likely(word string, known []string, all string) string {
 }
 
 // fail makes the error for a word at a place of the source.
-func (s *Source) fail(at place, err error) *PosError { return s.text.Fail(at, err) }
+func (s *Source) fail(at place, err error) *PosError {
+	if s.layer == LayerPreset {
+		presetLines(&s.text, s.name)
+	}
+	return s.text.Fail(at, err)
+}
 
 func indexOf(list []string, word string) int {
 	for i, w := range list {

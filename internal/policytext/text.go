@@ -16,6 +16,9 @@ type Text struct {
 	lines []string
 }
 
+// Of gives a text that was not parsed its lines, for Fail and Line.
+func (t *Text) Of(text []byte) { t.lines = strings.Split(string(text), "\n") }
+
 // Place is a position in a Text; Line 0 is "no line" (flags).
 type Place struct {
 	Line, Col int

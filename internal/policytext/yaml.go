@@ -51,7 +51,7 @@ func (t *Text) Parse(text []byte) (root ast.Node, err error) {
 		return nil, t.Fail(Place{}, fmt.Errorf("the %s is %d bytes long; at most %d are read", t.What, len(text), MaxSize))
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark, which YAML allows here
-	t.lines = strings.Split(string(text), "\n")
+	t.Of(text)
 	if err := t.checkBytes(text); err != nil {
 		return nil, err
 	}
