@@ -164,6 +164,9 @@ func compileFor(sources []*Source, m Machine, scope scopeOf) (*Policy, error) {
 		}
 		c.env(s)
 	}
+	if c.homeless {
+		c.warn("builtin @home", "no home folder is known (HOME is not set, and the password file has none): what presets deny and allow beneath ~ holds nowhere")
+	}
 	c.builtins()
 	c.enterBuiltins()
 	c.protect()
@@ -192,6 +195,7 @@ type compiler struct {
 	runtime               []string
 	roots                 map[string]bool // of p.writable
 	dropConnect, dropBind bool
+	homeless              bool // a rule of a preset is for ~, and there is no home
 }
 
 // settle finds what holds for all sources: the mode, and whose network lists count.
@@ -482,7 +486,11 @@ func (c *compiler) file(s *Source, sp *spec) error {
 			c.addWritable(root)
 		}
 	}
-	if len(rule.Paths) == 0 {
+	switch {
+	case len(rule.Paths) > 0:
+	case s.layer == LayerPreset && len(c.m.homes(false)) == 0: // some hundred rules: it is said once
+		c.homeless = true
+	default:
 		c.warn(rule.Pos, "%s names no place on this machine", sp.text)
 	}
 	return nil

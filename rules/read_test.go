@@ -203,6 +203,23 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// Without a home the presets' hundred rules for ~ are one warning, and one's own are each one.
+func TestWarningsWithoutHome(t *testing.T) {
+	m := machine()
+	m.PasswdHome, m.EnvHome = "", ""
+	p, err := tryCompile(nil, "files: { deny: [ ~/a, ~/b ] }", FlagValues{}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, w := range p.Warnings() {
+		said = append(said, w.Pos+": "+w.Msg)
+	}
+	if len(said) != 3 || !strings.Contains(said[0], "~/a names no place") || !strings.Contains(said[1], "~/b names no place") || !strings.Contains(said[2], "no home folder is known") {
+		t.Errorf("%q", said)
+	}
+}
+
 func TestWorkAndTmp(t *testing.T) {
 	for work, bad := range map[string]bool{"/": true, "/home/me": true, "/home": true, "/etc": true, "/usr": true, "/lib64": true, "/root": true, "/home/me/p": false, "/srv": false, "/libexec": true} {
 		m := machine()

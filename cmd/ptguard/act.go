@@ -57,16 +57,27 @@ func parseAct(words []string, dir, home string) ([]act, error) {
 	if len(objects) == 0 {
 		return nil, fmt.Errorf("%s what? ACCESS OBJECT…, such as: read ~/.ssh/id_rsa", record.Escape(word))
 	}
-	place := func(path string) string {
-		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" || path == "~" {
-			path = home + "/" + rest
-			return strings.TrimSuffix(path, "/~")
-		}
-		if !strings.HasPrefix(path, "/") && dir != "" {
+	var homeless error
+	acts, err := actsOf(word, objects, func(path string) string {
+		switch {
+		case path == "~" || strings.HasPrefix(path, "~/"):
+			if home == "" {
+				homeless = fmt.Errorf("%s: no home folder is known (HOME is not set, and the password file has none): write the whole path", record.Escape(path))
+			}
+			return home + path[1:]
+		case !strings.HasPrefix(path, "/") && dir != "":
 			return dir + "/" + path
 		}
 		return path
+	})
+	if err == nil && homeless != nil { // no such act has a socket that would have to be closed
+		return nil, homeless
 	}
+	return acts, err
+}
+
+// actsOf is parseAct for an access and its objects; place makes paths of words.
+func actsOf(word string, objects []string, place func(string) string) ([]act, error) {
 	if call := namedActs[word]; call != "" {
 		return namedAct(word, call, objects, place)
 	}

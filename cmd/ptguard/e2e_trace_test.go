@@ -118,6 +118,10 @@ func TestTraceRotates(t *testing.T) {
 			t.Fatalf("line %d: %s", i+1, line)
 		}
 	}
+	// A record of an older part is found, with the start of its run in one older still.
+	if r := b.Bare(t, ktest.Binary(t), "why", trace+":20"); r.Status != 1 || !strings.HasPrefix(r.Stdout, "recorded: deny") || strings.Contains(r.Stdout, "note:") {
+		t.Errorf("%v", r)
+	}
 	for flag, want := range map[string]string{"64X": "is no size", "0": "is no size"} {
 		r := b.Bare(t, ktest.Binary(t), "run", "--trace", trace, "--trace-size", flag, "true")
 		if r.Status != 125 || !strings.Contains(r.Stderr, want) {

@@ -399,6 +399,98 @@ func TestWhyOfATraceWhole(t *testing.T) {
 	}
 }
 
+// What stands for repetitions is asked again as what it repeats: a rule went by its arguments.
+func TestFoldedRecordIsAskedAgain(t *testing.T) {
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "policy.yaml", "ptguard: 1\nexec: { deny: [ { program: echo, args: [ \"**\", push ] } ] }\n")
+	})
+	policy := []string{"-p", b.Path("policy.yaml")}
+	again := []string{"sh", "-c", "for i in 1 2 3; do /usr/bin/env echo push; done"}
+	if r := b.Bare(t, again...); r.Stdout != "push\npush\npush\n" {
+		t.Fatalf("bare: %v", r)
+	}
+	if r := b.Guard(t, policy, again...); r.Stdout != "" {
+		t.Fatalf("%v", r)
+	}
+	records := b.Records(t)
+	at := slices.IndexFunc(records, func(r record.Record) bool { return r.Count > 0 })
+	if at < 0 {
+		t.Fatalf("nothing was folded: %+v", records)
+	}
+	replay := func(trace string) ktest.Result {
+		return b.Run(t, ktest.Cmd{Argv: append([]string{ktest.Binary(t), "replay", trace}, policy...)})
+	}
+	if r := replay(b.Trace); r.Status != 0 || r.Stdout != "" {
+		t.Errorf("the same policy says otherwise: %v", r)
+	}
+	if w, r := why(t, b, nil, fmt.Sprintf("%s:%d", b.Trace, records[at].Seq)); len(w) != 1 || w[0].Note != "" || len(w[0].Objects) != 1 || w[0].Objects[0].Verdict != "deny" {
+		t.Errorf("%v", r)
+	}
+	// Where that is not in the trace nothing is made up.
+	text := b.Text(t, "trace.jsonl")
+	lines := strings.SplitAfter(text, "\n")
+	b.Write(t, "cut.jsonl", lines[0]+lines[at])
+	if r := replay(b.Path("cut.jsonl")); r.Status != 0 || r.Stdout != "" || !strings.Contains(r.Stderr, "0 questions") || !strings.Contains(r.Stderr, "1 records repeat") {
+		t.Errorf("%v", r)
+	}
+	if w, r := why(t, b, nil, fmt.Sprintf("%s:%d", b.Path("cut.jsonl"), records[at].Seq)); r.Status != 1 || len(w) != 1 || w[0].Verdict != "deny" || len(w[0].Objects) != 0 || !strings.Contains(w[0].Note, "repeats a record") {
+		t.Errorf("%v", r)
+	}
+}
+
+// The status is that of the policy that is asked, not of the one that the run had.
+func TestWhyOfATraceUnderAnotherPolicy(t *testing.T) {
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) { t.Helper(); b.Write(t, "work/f", "x") })
+	b.Guard(t, []string{"--deny", "f"}, "cat", "f")
+	at := fmt.Sprintf("%s:%d", b.Trace, b.Denials(t)[0].Seq)
+	if w, r := why(t, b, nil, at); r.Status != 1 || w[0].Verdict != "deny" {
+		t.Errorf("%v", r)
+	}
+	if w, r := why(t, b, []string{"--preset", "permissive"}, at); r.Status != 0 || w[0].Verdict != "allow" || w[0].Record.Verdict != "deny" {
+		t.Errorf("%v", r)
+	}
+}
+
+// Names of files are not for the terminal to obey, wherever they stand in an answer.
+func TestNamesAreNotObeyed(t *testing.T) {
+	const esc = "\x1b[31m"
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "work/"+esc+"/p"+esc+".yaml", "ptguard: 1\nfiles: { deny: [ ./no ], read: [ /etc, /etc ] }\ntests: [ \"allow read no\" ]\n")
+		b.Write(t, "work/"+esc+"/bad"+esc+".yaml", "ptguard: 1\nfile: {}\n")
+		b.Write(t, "work/"+esc+"/seals/a.yaml", "ptguard-seals: 1\nowner: x\nseals: [ { path: "+b.Root+"/s, letters: R, reason: x } ]\n")
+		b.Write(t, "work/"+esc+"/no", "")
+	})
+	here := b.Path("work/" + esc)
+	ktest.Binary(t)
+	run := func(words ...string) ktest.Result {
+		return b.Run(t, ktest.Cmd{Argv: append([]string{ktest.Binary(t)}, words...), Dir: here})
+	}
+	if r := run("run", "--trace", b.Trace, "-p", "p"+esc+".yaml", "cat", "no"); r.Status != 1 {
+		t.Fatalf("%v", r)
+	}
+	for _, words := range [][]string{
+		{"why", "-p", "p" + esc + ".yaml", "read", "no"},
+		{"why", "write", "/etc/hosts"},
+		{"why", b.Trace + ":2"},
+		{"replay", b.Trace, "-p", "p" + esc + ".yaml", "--mode", "strict"},
+		{"check", "p" + esc + ".yaml", "bad" + esc + ".yaml"},
+		{"test", "p" + esc + ".yaml"},
+		{"policy", "show", "./p" + esc + ".yaml"},
+		{"run", "-p", "bad" + esc + ".yaml", "true"},
+		{"run", "--seals", esc, "true"},
+		{"seals", "list", "--seals", here + "/seals"},
+		{"seals", "check", "p" + esc + ".yaml", "no" + esc},
+		{"seals", "explain", "no" + esc},
+	} {
+		r := run(words...)
+		if all := r.Stdout + r.Stderr; strings.Contains(all, "\x1b") || !strings.Contains(all, `\x1b[31m`) && words[0] != "replay" {
+			t.Errorf("%q: %v", words, r)
+		}
+	}
+}
+
 func TestWhyBadInput(t *testing.T) {
 	b := ktest.NewBox(t, nil)
 	for _, c := range []struct {
@@ -414,6 +506,7 @@ func TestWhyBadInput(t *testing.T) {
 		{[]string{"read", "x", "-p", "y"}, "flags go before"},
 		{[]string{"read", "x", "--preset=strict"}, "flags go before"},
 		{[]string{"/nowhere.jsonl:7"}, "/nowhere.jsonl"},
+		{[]string{"127.0.0.1:80"}, "why connect 127.0.0.1:80"},
 		{[]string{"--deny", "$HOME", "read", "x"}, "$"},
 	} {
 		r := b.Run(t, ktest.Cmd{Argv: append([]string{ktest.Binary(t), "why"}, c.words...)})

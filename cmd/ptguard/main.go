@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 	"ptguard/bench"
 	"ptguard/internal/probe"
+	"ptguard/record"
 )
 
 type cli struct {
@@ -75,15 +76,19 @@ func run(args []string) int {
 }
 
 func newParser(c *cli, exit *int) (*kong.Kong, error) {
-	return kong.New(c,
+	parser, err := kong.New(c,
 		kong.Name("ptguard"),
-		kong.Description("An audit hook for any program: run it guarded, see and refuse what its whole process tree touches."),
+		kong.Description("An audit hook for any program: run it guarded, see and refuse what its whole process tree touches.\n\nTo begin: ptguard run -- CMD"),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: false, WrapUpperBound: 100}),
 		kong.ExplicitGroups(runGroups),
 		kong.Help(help),
 		kong.Exit(func(code int) { *exit = code; panic(exitNow{}) }),
 	)
+	if err == nil && parser.Model.HelpFlag != nil {
+		parser.Model.HelpFlag.Help = "Show this help."
+	}
+	return parser, err
 }
 
 // ended gives the exit status of a command that has run.
@@ -119,13 +124,23 @@ func fail(err error) int {
 		}
 		err = status.err
 	}
-	text := strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n", "\nptguard:   ")
+	text := strings.ReplaceAll(visible(strings.TrimRight(err.Error(), "\n")), "\n", "\nptguard:   ")
 	fmt.Fprintf(os.Stderr, "ptguard: error: %s\n", text)
 	if status != nil {
 		if status.hint != "" {
-			fmt.Fprintf(os.Stderr, "ptguard: hint: %s\n", status.hint)
+			fmt.Fprintf(os.Stderr, "ptguard: hint: %s\n", record.EscapeText(status.hint))
 		}
 		return status.code
 	}
 	return exitFailed
+}
+
+// visible makes text of several lines safe on a terminal: the names of files in it can hold
+// anything.
+func visible(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = record.EscapeText(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

@@ -198,7 +198,7 @@ func (c *checkCmd) Run() error {
 			if _, ok := errors.AsType[*rules.PosError](err); !ok {
 				err = fmt.Errorf("%w", err)
 			}
-			fmt.Println("error: " + err.Error())
+			fmt.Println("error: " + visible(err.Error()))
 		}
 	}
 	if bad {
@@ -228,10 +228,10 @@ func (c *checkCmd) check(name string) error {
 	}
 	warnings := scopes.Warnings(p)
 	for _, w := range warnings {
-		fmt.Println("warning: " + w.Pos + ": " + w.Msg)
+		fmt.Println("warning: " + record.EscapeText(w.Pos+": "+w.Msg))
 	}
 	for _, lifted := range scopes.Lifted(p) {
-		fmt.Println("note: lifts " + lifted)
+		fmt.Println("note: lifts " + record.EscapeText(lifted))
 	}
 	plural := "s"
 	if len(warnings) == 1 {

@@ -91,7 +91,7 @@ func (c *policyShowCmd) Run() error {
 		}
 	} else {
 		for _, s := range p.Settings() {
-			fmt.Fprintf(&out, "%s: %s\n", s.Name, s.Value)
+			fmt.Fprintf(&out, "%s: %s\n", s.Name, record.EscapeText(s.Value))
 		}
 		table(&out, p.Lines())
 		for _, name := range scopes.Names() {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"ptguard/decode"
@@ -20,7 +21,7 @@ import (
 // replayCmd is "ptguard replay TRACE --policy P".
 type replayCmd struct {
 	policyFlags
-	JSON  bool   `name:"json" help:"Print one JSON object a change."`
+	JSON  bool   `name:"json" help:"Print one JSON object a change (default off)."`
 	Trace string `arg:"" help:"Trace to ask again, plain or gzip; with --trace-level decisions it holds what was allowed too."`
 }
 
@@ -81,8 +82,10 @@ func (c *replayCmd) load() (*inquiry, []record.Record, error) {
 // Lines that are no records are told and skipped.
 func decisionsOf(file string) ([]record.Record, error) {
 	var out []record.Record
+	var firsts record.Firsts
 	_, err := readTrace(file, os.Stderr, func(_ *record.Reader, rec *record.Record) error {
 		if rec.Kind == record.KindStart || rec.Kind == record.KindDecision || rec.Kind.Refusal() {
+			firsts.Meet(rec)
 			out = append(out, *rec)
 		}
 		return nil
@@ -101,7 +104,7 @@ type replay struct {
 	order   []replayChange
 
 	asked, same, silent int
-	scoped              int  // asked in a scope that the policy does not have
+	scoped, cut         int  // not asked: in a scope that the policy does not have, without the arguments
 	allowed             bool // the trace holds what was allowed
 	// made and bound are what the tree made and bound in the run, as far as the trace tells.
 	made  map[string]bool
@@ -129,6 +132,10 @@ func (r *replay) ask(rec *record.Record) {
 		}
 		policy, request.Scope = scope.Policy, rec.Scope
 	}
+	if argvLost(rec) {
+		r.cut++
+		return
+	}
 	refused := refusedVerdict(rec.Verdict)
 	r.asked++
 	r.allowed = r.allowed || !refused
@@ -154,6 +161,12 @@ func (r *replay) ask(rec *record.Record) {
 		r.order = append(r.order, change)
 	}
 	r.changes[change] += max(rec.Count, 1)
+}
+
+// argvLost tells whether a record of an exec lacks the arguments that a rule may go by: it
+// stands for repetitions, and what they repeat is not in the trace.
+func argvLost(rec *record.Record) bool {
+	return rec.Count > 0 && len(rec.Argv) == 0 && slices.Contains(rec.Access, decode.Exec.String())
 }
 
 // refusedVerdict tells whether a record's verdict refuses.
@@ -203,7 +216,7 @@ func (r *replay) print(out, errs io.Writer, asJSON bool) error {
 			continue
 		}
 		if _, err := fmt.Fprintf(out, "now %s  %s %s   was %s by %s   by %s: %s   %s, %d×\n", whyVerdicts[c.Now], c.Access, record.Escape(c.Object),
-			whyVerdicts[c.Was], c.WasBy, c.By, c.Reason, record.Escape(c.Program), times); err != nil {
+			whyVerdicts[c.Was], record.EscapeText(c.WasBy), record.EscapeText(c.By), record.EscapeText(c.Reason), record.Escape(c.Program), times); err != nil {
 			return err
 		}
 	}
@@ -215,6 +228,9 @@ func (r *replay) print(out, errs io.Writer, asJSON bool) error {
 	}
 	if r.scoped > 0 {
 		fmt.Fprintf(&b, "ptguard: %d records were decided in a scope that this policy does not have: not asked\n", r.scoped)
+	}
+	if r.cut > 0 {
+		fmt.Fprintf(&b, "ptguard: %d records repeat one that is not in the trace, which has their arguments: not asked\n", r.cut)
 	}
 	if !r.allowed && r.asked > 0 {
 		b.WriteString("ptguard: the trace holds refusals only; what would be refused newly shows with run --trace-level decisions\n")

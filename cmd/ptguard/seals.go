@@ -166,7 +166,7 @@ func (c *sealsCheckCmd) Run() error {
 	files, _, err := loadSeals(c.Seals)
 	bad := err != nil
 	if bad {
-		fmt.Println("error: " + err.Error())
+		fmt.Println("error: " + visible(err.Error()))
 	}
 	for _, name := range c.Files {
 		var found []*seals.File
@@ -180,7 +180,7 @@ func (c *sealsCheckCmd) Run() error {
 		}
 		if err != nil {
 			bad = true
-			fmt.Println("error: " + err.Error())
+			fmt.Println("error: " + visible(err.Error()))
 			continue
 		}
 		files = append(files, found...)
@@ -190,7 +190,7 @@ func (c *sealsCheckCmd) Run() error {
 	}
 	bindSeals(files, &rules.Machine{PasswdHome: passwdHome(os.Geteuid()), EnvHome: os.Getenv("HOME")})
 	for _, w := range placeless(files) {
-		fmt.Println("warning: " + w)
+		fmt.Println("warning: " + record.EscapeText(w))
 	}
 	for _, f := range files {
 		if os.Geteuid() != 0 && unix.Access(f.Name, unix.W_OK) == nil {

@@ -60,7 +60,7 @@ func (c *testCmd) test(name string) (differ int, err error) {
 			word, problem = "FAIL ", ": "+problem
 			differ++
 		}
-		fmt.Printf("%s%s  %s%s\n", word, test.Pos, record.EscapeText(maskWords(test.Text)), problem)
+		fmt.Printf("%s%s  %s%s\n", word, record.EscapeText(test.Pos), record.EscapeText(maskWords(test.Text)), record.EscapeText(problem))
 	}
 	fmt.Printf("%s: %d cases, %d differ\n", record.Escape(name), len(cases), differ)
 	return differ, nil

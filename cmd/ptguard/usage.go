@@ -78,6 +78,8 @@ func usageError(err error, args []string) error {
 		text = "report: where does the page go? usage: ptguard report TRACE -o FILE.html"
 	case missing[command] != "" && (strings.HasPrefix(text, "expected \"<") || strings.HasPrefix(text, "missing flags") || strings.Contains(text, "<of>")):
 		text = missing[command]
+	case strings.HasPrefix(text, "expected one of \"list\""): // seals and policy by themselves
+		text = command + ": which command? usage: ptguard " + command + " " + strings.NewReplacer(`"`, "", ", ", "|").Replace(strings.TrimPrefix(text, "expected one of "))
 	case command == "" && !strings.HasPrefix(args[0], "-"):
 		text = "unknown command " + record.Escape(args[0])
 		if word := nearest(args[0], commandNames()); word != "" {

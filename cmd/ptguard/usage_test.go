@@ -28,6 +28,8 @@ func TestUsageError(t *testing.T) {
 		{"run --timeout 1 x", "--timeout 1: a time has its unit, such as 30s, 5m or 1h30m", "see ptguard run --help"},
 		{"run --timeout -5s x", "--timeout -5s: a time has its unit", "see ptguard run --help"},
 		{"policy show", "policy show: which one?", "see ptguard policy --help"},
+		{"seals", "seals: which command? usage: ptguard seals list|check|explain", "see ptguard seals --help"},
+		{"policy", "policy: which command? usage: ptguard policy list|show", "see ptguard policy --help"},
 		{"seals explain", "seals explain: which path?", "see ptguard seals --help"},
 		{"run --timeout soon x", "--timeout soon: a time has its unit", "see ptguard run --help"},
 		{"dump --pid x y", "--pid x: a number is wanted", "see ptguard dump --help"},

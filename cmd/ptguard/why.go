@@ -4,12 +4,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -23,15 +24,15 @@ import (
 type whyCmd struct {
 	policyFlags
 	Scope string `placeholder:"NAME" group:"policy" help:"Ask for a task in this scope of the policy (default none, or that of the record)."`
-	JSON  bool   `name:"json" help:"Print one JSON object."`
+	JSON  bool   `name:"json" help:"Print a JSON object an act (default off)."`
 
-	Words []string `arg:"" passthrough:"" placeholder:"ACCESS OBJECT…|TRACE:SEQ" help:"What to ask: read, write, look, list, create, remove, attr, map PATH…; exec PROGRAM ARG…; connect or bind [tcp|udp] IP:PORT, unix PATH, unix @NAME; mkdir PATH, rename or link FROM TO; or a record of a trace."`
+	Words []string `arg:"" passthrough:"" placeholder:"ACCESS OBJECT…|TRACE:SEQ" help:"What to ask: read, write, look, list, create, remove, attr, map PATH…; exec PROGRAM ARG…; connect or bind [tcp|udp] IP:PORT, unix PATH, unix @NAME; mkdir PATH; rename, link or symlink FROM TO; or a record of a trace, by its seq."`
 }
 
 // whyAnswer is all that `why` says of one act; the keys are those of --json.
 type whyAnswer struct {
 	Asked   string      `json:"asked"`
-	Verdict string      `json:"verdict"` // the strictest of the objects
+	Verdict string      `json:"verdict"` // the strictest of the objects; without one, that of the record
 	Objects []whyObject `json:"objects"`
 	// Errno is the kernel's own answer today, where it would not come to a refusal.
 	Errno string `json:"errno_today,omitempty"`
@@ -96,6 +97,9 @@ func (c *whyCmd) Run() error {
 
 func (c *whyCmd) answer(words []string) ([]whyAnswer, error) {
 	if m := traceSeq.FindStringSubmatch(words[0]); m != nil && len(words) == 1 {
+		if _, err := netip.ParseAddrPort(words[0]); err == nil && unix.Access(m[1], unix.F_OK) != nil {
+			return nil, fmt.Errorf("why: %s is an address: ask for it with ptguard why connect %s, or bind", words[0], words[0])
+		}
 		a, err := c.ofTrace(m[1], m[2])
 		return []whyAnswer{a}, err
 	}
@@ -263,41 +267,39 @@ func printWhy(out io.Writer, more bool, a whyAnswer) error {
 	if more {
 		b.WriteByte('\n')
 	}
+	line := func(indent, text string) { b.WriteString(indent + record.EscapeText(text) + "\n") }
+	detail := func(key, text string) {
+		if text != "" {
+			line("  ", fmt.Sprintf("%-8s %s", key, text))
+		}
+	}
 	if r := a.Record; r != nil {
-		fmt.Fprintf(&b, "recorded: %s %s  %s[%d] %s, by %s", r.Verdict, record.Escape(strings.Join(r.Access, ",")+" "+record.Unescape(record.Object(r))), r.Comm, r.PID, r.Syscall, r.Rule)
+		text := fmt.Sprintf("recorded: %s %s  %s[%d] %s, by %s", r.Verdict, record.Escape(strings.Join(r.Access, ",")+" "+record.Unescape(record.Object(r))), r.Comm, r.PID, r.Syscall, r.Rule)
+		if r.Count > 0 {
+			text += fmt.Sprintf(", %d× more", r.Count)
+		}
 		if r.Audit {
-			b.WriteString(" (an audit: not enforced)")
+			text += " (an audit: not enforced)"
 		}
-		fmt.Fprintf(&b, "\n  because  %s\n", r.Reason)
-		if r.Fix != "" {
-			fmt.Fprintf(&b, "  allow    %s\n", r.Fix)
-		}
+		line("", text)
+		detail("because", r.Reason)
+		detail("allow", r.Fix)
 	}
 	if a.Note != "" {
-		fmt.Fprintf(&b, "note: %s\n", a.Note)
+		line("", "note: "+a.Note)
 	}
 	for _, o := range a.Objects {
-		fmt.Fprintf(&b, "%s  %s %s\n", whyVerdicts[o.Verdict], o.Access, record.Escape(o.Object))
-		fmt.Fprintf(&b, "  by       %s\n", o.Rule)
-		if o.Source != "" {
-			fmt.Fprintf(&b, "  line     %s\n", o.Source)
-		}
-		fmt.Fprintf(&b, "  because  %s\n", o.Reason)
-		if o.Fix != "" {
-			fmt.Fprintf(&b, "  allow    %s\n", o.Fix)
-			if o.YAML != "" {
-				fmt.Fprintf(&b, "  or       %s\n", o.YAML)
-			}
-		}
-		if o.Refuse != "" {
-			fmt.Fprintf(&b, "  refuse   %s\n", o.Refuse)
-		}
-		if o.Hint != "" {
-			fmt.Fprintf(&b, "  hint     %s\n", o.Hint)
-		}
+		line("", fmt.Sprintf("%s  %s %s", whyVerdicts[o.Verdict], o.Access, record.Escape(o.Object)))
+		detail("by", o.Rule)
+		detail("line", o.Source)
+		detail("because", o.Reason)
+		detail("allow", o.Fix)
+		detail("or", o.YAML)
+		detail("refuse", o.Refuse)
+		detail("hint", o.Hint)
 		b.WriteString("  looked at\n")
 		for _, s := range o.Chain {
-			b.WriteString("    " + stepLine(s) + "\n")
+			line("    ", stepLine(s))
 		}
 	}
 	if a.Errno != "" {
@@ -354,6 +356,10 @@ func (c *whyCmd) ofTrace(file, seq string) (whyAnswer, error) {
 		a.Note = "no policy was asked: the call itself is refused"
 		return a, nil
 	}
+	if argvLost(rec) {
+		a.Note = "it repeats a record that is not in the trace, which has the arguments: no policy is asked"
+		return a, nil
+	}
 	q, err := c.policyOf(start, file, c.Scope)
 	scope := c.Scope
 	if err == nil && scope == "" && q.scopes.Named(rec.Scope) != nil {
@@ -366,7 +372,7 @@ func (c *whyCmd) ofTrace(file, seq string) (whyAnswer, error) {
 	}
 	request.Scope = scope
 	o, _ := explainOne(q.policy, &request)
-	a.Objects = []whyObject{o}
+	a.Objects, a.Verdict = []whyObject{o}, o.Verdict
 	switch {
 	case start == nil:
 		a.Note = "the trace has no start record: the policy of the flags is asked"
@@ -381,41 +387,29 @@ func (c *whyCmd) ofTrace(file, seq string) (whyAnswer, error) {
 // findRecord looks for a record by its number; the last run of the file that has it counts,
 // with its start record (nil if that is missing).
 func findRecord(file, seq string) (start, found *record.Record, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open trace %s: %w", record.Escape(file), errnoOf(err))
-	}
-	defer f.Close()
-	r, err := record.NewReader(f)
-	if err != nil {
-		return nil, nil, err
-	}
 	var now *record.Record
-	for {
-		rec, err := r.Next()
-		var skipped *record.LineError
-		switch {
-		case errors.As(err, &skipped):
-			continue
-		case errors.Is(err, io.EOF):
-			if found == nil {
-				return nil, nil, fmt.Errorf("%s has no record %s", record.Escape(file), seq)
-			}
-			return start, found, nil
-		case err != nil:
-			return nil, nil, err
+	var firsts record.Firsts
+	_, err = readTrace(file, os.Stderr, func(_ *record.Reader, rec *record.Record) error {
+		firsts.Meet(rec)
+		if rec.Kind != record.KindStart && strconv.FormatUint(rec.Seq, 10) != seq {
+			return nil
 		}
 		one := *rec
 		if rec.Kind == record.KindStart {
 			now = &one
 		}
-		if fmt.Sprint(rec.Seq) == seq {
+		if strconv.FormatUint(rec.Seq, 10) == seq {
 			found, start = &one, nil
 			if now != nil && now.Run == rec.Run {
 				start = now
 			}
 		}
+		return nil
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("%s has no record %s", record.Escape(file), seq)
 	}
+	return start, found, err
 }
 
 // given tells whether any policy flag was given.
