@@ -174,8 +174,8 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 	case event == unix.PTRACE_EVENT_STOP && isStopSignal(sig):
 		// A group stop: the task stays stopped as its user wants, and hears SIGCONT.
 		s.listen()
-		if s.tid == l.cmd {
-			l.stopWithProgram()
+		if l.speaksForProgram(s.task) {
+			l.stopWithProgram(s.tid, sig)
 		}
 	case sig == unix.SIGTRAP|0x80 && t.listing != nil:
 		l.listed(s)

@@ -39,17 +39,6 @@ func threadGroup(tid int) int {
 	return tid
 }
 
-// groupStopped tells whether a task that LISTENs in its group stop has not heard SIGCONT
-// yet: SIGCONT ends the stop with an event that waits for us, which a peek (WNOWAIT)
-// leaves in place for the loop.
-//
-// Precondition: tracer thread.
-func groupStopped(pid int) bool {
-	var info unix.Siginfo
-	err := unix.Waitid(unix.P_PID, pid, &info, unix.WNOHANG|unix.WNOWAIT|unix.WEXITED|unix.WSTOPPED|unix.WALL, nil)
-	return err == nil && info.Signo == 0
-}
-
 // identity is what records say of who did it.
 func identity(tid, pid int) (exe, comm string, ppid int, argv []string) {
 	exe, _ = os.Readlink(procPath(tid, "exe"))

@@ -299,6 +299,15 @@ func getSigmask() (mask uint64, err error) {
 	return mask, nil
 }
 
+// setSigmask sets the calling thread's blocked signals.
+func setSigmask(mask uint64) error {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&mask)), 0, 8, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 func getSigaction(sig int, act *sigaction) error {
 	_, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(act)), 8, 0, 0)
 	if errno != 0 {

@@ -77,7 +77,7 @@ func catchSignals() (*os.File, error) {
 			return nil, fmt.Errorf("catch %v: %w", sig, err)
 		}
 	}
-	// Stop signals of the terminal stop the tree; we follow when the program has stopped.
+	// Stop signals of the terminal stop the tree; we follow when the program has stopped (jobcontrol.go).
 	for _, sig := range []unix.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE} {
 		if err := setSigaction(int(sig), &sigaction{handler: 1}); err != nil {
 			return nil, err
@@ -172,19 +172,4 @@ func (l *loop) ring() {
 		_ = unix.Tgkill(os.Getpid(), l.tracer, unix.Signal(bellSignal))
 		time.Sleep(delay)
 	}
-}
-
-// stopWithProgram follows the program into its group stop, so that the shell that started
-// us sees a stopped job, and wakes it when we are woken alone (kill -CONT of our pid).
-func (l *loop) stopWithProgram() {
-	_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
-	// Here somebody has sent us SIGCONT. fg and bg send it to the whole group, so the
-	// program may have its own on the way: a second one would be seen by its handler.
-	for range 20 {
-		if !groupStopped(l.cmd) {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	_ = unix.Kill(l.cmd, unix.SIGCONT)
 }

@@ -428,8 +428,7 @@ func TestStatusTerminal(t *testing.T) {
 				_ = os.Remove(b.Path("work/pid"))
 				return n
 			}
-			// DESIGN 3: ptguard stops itself by SIGSTOP (147) where CMD stopped by SIGTSTP (148).
-			const stopped = `\[14[78]\]> `
+			const stopped = `\[148\]> ` // 128 and SIGTSTP
 			const start = `$P sh -c 'echo $$ >pid.tmp; mv pid.tmp pid; exec sleep 600'` + "\n"
 
 			term.Send(start) // Ctrl-C
@@ -488,6 +487,9 @@ func TestStatusTerminal(t *testing.T) {
 			}) {
 				t.Errorf("a background reader does not stop: %q", term.Text())
 			}
+			term.Send("jobs -l\n")
+			term.Expect(`Stopped \(tty input\) +\$P cat\r\n`)
+			term.Expect(`\[0\]> `)
 			term.Send("fg\n")
 			term.Expect(`\$P cat\r\n`)
 			term.Send("line for cat\n\x04")
