@@ -57,6 +57,16 @@ func plainName(name string) bool {
 	return name[len(name)-1] != '.'
 }
 
+// plainNames tells whether plainName holds of every component of rest.
+func plainNames(rest string) bool {
+	for name := range strings.SplitSeq(rest, "/") {
+		if !plainName(name) {
+			return false
+		}
+	}
+	return true
+}
+
 // isExact tells whether the list has a directory, named without a slash at its end.
 func (r *Resolver) isExact(dir string) bool {
 	if len(dir) >= pathMax {
@@ -191,10 +201,8 @@ type rootLink struct {
 func newRootLink(hop, text string) rootLink {
 	l := rootLink{text: strings.Clone(text), hops: []string{strings.Clone(hop)}}
 	to := strings.Trim(text, "/")
-	for name := range strings.SplitSeq(to, "/") {
-		if !plainName(name) {
-			return l
-		}
+	if !plainNames(to) {
+		return l
 	}
 	l.to = "/" + to + "/"
 	return l
@@ -252,10 +260,8 @@ func (w *walk) learnLink(hop, text string, dir *unix.Stat_t) {
 	if to[0] != '/' {
 		to = hop[:at] + to
 	}
-	for name := range strings.SplitSeq(to[1:], "/") {
-		if !plainName(name) {
-			return
-		}
+	if !plainNames(to[1:]) {
+		return
 	}
 	if len(w.links) >= maxKnownLinks {
 		clear(w.links)

@@ -286,3 +286,36 @@ func TestKnownLink(t *testing.T) {
 		t.Errorf("%d links after Forget", len(w.r.links))
 	}
 }
+
+// A name whose directory is not there either is answered by one look: as by one that knows
+// nothing, which goes step by step.
+func TestNowhere(t *testing.T) {
+	w, root := place(t)
+	must(t, os.MkdirAll(root+"/d/e", 0o755), os.WriteFile(root+"/d/file", nil, 0o644), os.Symlink("e", root+"/d/link"), os.Symlink("none", root+"/d/dangling"))
+	w.resolve(unix.AT_FDCWD, root+"/d/file", 0).Close()
+	if !w.r.isExact(root + "/d") {
+		t.Fatal("the directory is not known")
+	}
+	for _, name := range []string{
+		"/d/no/x", "/d/no/no/x", "/no/x", "/d/file/x", "/d/file/x/y", "/d/link/x", "/d/link/no/x", "/d/dangling/x", "/d/no/../x", "/d/./no/x", "/d//no/x", "/d/no/x/", "/d/no/.",
+	} {
+		for _, f := range []Flags{0, NoFollow, MayCreate, Entry, Directory, NoSymlinks, NoMagicLinks, NoXDev, Ways} {
+			fresh, err := New()
+			must(t, err)
+			var got, want Object
+			errs := [2]error{w.r.Resolve(&got, w.task(), unix.AT_FDCWD, root+name, f), fresh.Resolve(&want, w.task(), unix.AT_FDCWD, root+name, f)}
+			got.Close()
+			want.Close()
+			if errs != [2]error{} || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, flags %b: %+v, step by step %+v, %v", name, f, got, want, errs)
+			}
+		}
+	}
+	// A directory takes the place: the same words are then asked for anew.
+	must(t, os.MkdirAll(root+"/d/no", 0o755), os.WriteFile(root+"/d/no/x", nil, 0o644))
+	if o := w.resolve(unix.AT_FDCWD, root+"/d/no/x", 0); !o.Exists || o.Path != root+"/d/no/x" {
+		t.Errorf("%+v", o)
+	} else {
+		o.Close()
+	}
+}

@@ -41,9 +41,10 @@ type walk struct {
 	mustDir bool // a trailing slash was met: follow, and want a directory
 	rooted  bool // the kernel has looked up "/" by now, see rootJump
 	// known is the kernel's name of cur, found that of what a leap has found, where the list of
-	// exact directories tells them; absent is the name of what a leap has found not to be there.
-	known, found, absent string
-	st                   unix.Stat_t
+	// exact directories tells them; absent is the name of what a leap has found not to be there,
+	// and nowhere that of what it has found to have no directory, or one that the list has not.
+	known, found, absent, nowhere string
+	st                            unix.Stat_t
 }
 
 // setCur moves on to fd.
@@ -120,6 +121,9 @@ func (w *walk) steps() error {
 				w.o.Absent = err == nil
 				return err
 			}
+			if w.nowhere != "" {
+				return w.refuse(unix.ENOENT, w.nowhere)
+			}
 			if w.fresh {
 				continue
 			}
@@ -180,7 +184,12 @@ func (w *walk) leap(rest string) int {
 		if errno == unix.ENOENT && !slash && w.flags&(Entry|MayCreate|Ways) == 0 {
 			// A link on the way would have been ELOOP, so that is the answer, whichever name
 			// it is about.
-			if w.absent = w.canonical(w.beneath(rest)); w.absent != "" {
+			full := w.beneath(rest)
+			if w.absent = w.canonical(full); w.absent != "" {
+				return -1
+			}
+			if full != "" && plainNames(rest) {
+				w.nowhere = full // the single steps would end with it, too
 				return -1
 			}
 		}
