@@ -42,8 +42,10 @@ type walk struct {
 	rooted  bool // the kernel has looked up "/" by now, see rootJump
 	// known is the kernel's name of cur, found that of what a leap has found, where the list of
 	// exact directories tells them; absent is the name of what a leap has found not to be there,
-	// and nowhere that of what it has found to have no directory, or one that the list has not.
+	// and nowhere, with missed, that of what it has missed in a directory that the list has not, or
+	// that is not there either.
 	known, found, absent, nowhere string
+	missed                        bool
 	st                            unix.Stat_t
 }
 
@@ -121,7 +123,7 @@ func (w *walk) steps() error {
 				w.o.Absent = err == nil
 				return err
 			}
-			if w.nowhere != "" {
+			if w.missed {
 				return w.refuse(unix.ENOENT, w.nowhere)
 			}
 			if w.fresh {
@@ -188,8 +190,11 @@ func (w *walk) leap(rest string) int {
 			if w.absent = w.canonical(full); w.absent != "" {
 				return -1
 			}
-			if full != "" && plainNames(rest) {
-				w.nowhere = full // the single steps would end with it, too
+			if plainNames(rest) { // the single steps would end with the same
+				if full == "" {
+					full = w.sofar()
+				}
+				w.nowhere, w.missed = full, true
 				return -1
 			}
 		}
