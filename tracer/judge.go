@@ -208,6 +208,11 @@ func (l *loop) judge(s stopped, row *decode.Row, args *[6]uint64) {
 			l.allow(s)
 			return
 		}
+		if err == nil && bare == unix.ENOENT && l.plainOpen(s) {
+			l.recordBare(s, bare)
+			s.refuse(bare)
+			return
+		}
 		// What is not simply allowed is looked at in full.
 		l.mayGlance, l.glanced = false, false
 		bare, err = l.examine(s)

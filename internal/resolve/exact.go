@@ -129,17 +129,28 @@ func (r *Resolver) learnBy(path string, found *unix.Stat_t) {
 const glances = NoFollow | MayCreate | Directory | NoSymlinks | NoMagicLinks | Ways
 
 // Glance is Resolve by one to three looks, for an object that exists in an exact directory
-// and is no link; false where that is not so or not known, and then o says nothing. It pins
-// nothing: FD and Parent are -1.
+// and is no link, or a name that is not there (ENOENT); false where that is not so or not known,
+// and then o says nothing. It pins nothing: FD and Parent are -1.
 //
 // A link may have taken the place of a directory since the list was made, and then o is what
 // the link leads to, under a name that is not canonical. So it is for calls that the kernel
 // is made to walk again by o.Path without following links (RESOLVE_NO_SYMLINKS), which
-// fails then, and only what is allowed by it may be believed: a refusal, or an errno, must be
-// found again by Resolve.
+// fails then, and only what is allowed by it may be believed: a refusal, or another errno, must
+// be found again by Resolve. ENOENT is what the kernel itself has just said of the task's words,
+// with whatever links there are; only Path is not canonical then.
 func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bool {
 	if f&^glances != 0 || r.served != nil || len(r.exact) == 0 || len(path) >= pathMax || strings.IndexByte(path, 0) >= 0 {
 		return false
+	}
+	for len(path) > 2 && path[:2] == "./" && path[2] != '/' {
+		path = path[2:]
+	}
+	slash := len(path) > 1 && path[len(path)-1] == '/'
+	if slash {
+		if f&MayCreate != 0 {
+			return false
+		}
+		path = path[:len(path)-1]
 	}
 	name := baseName(path)
 	if !plainName(name) {
@@ -153,7 +164,7 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 		}
 	}
 	if relative {
-		if link = r.taskLink(t.TID, dirfd); link == "" {
+		if link = r.taskLink(t.TID, dirfd); link == "" || len(link)+1+len(path) >= pathMax {
 			return false
 		}
 		text, errno := r.readlinkat(r.view.proc, link)
@@ -169,12 +180,16 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 	if !r.exact[full[:len(full)-len(name)]] {
 		return false
 	}
-	*o = Object{FD: -1, Parent: -1, Path: full, Name: full[len(full)-len(name):], Exists: true, Hops: hops}
-	if r.fstatat(r.view.root, full[1:], &o.Stat) != 0 {
+	*o = Object{FD: -1, Parent: -1, Path: full, Name: full[len(full)-len(name):], Exists: true, Hops: hops, Slash: slash}
+	switch errno := r.fstatat(r.view.root, full[1:], &o.Stat); {
+	case errno == unix.ENOENT && !slash && f&(MayCreate|Ways) == 0:
+		*o = Object{FD: -1, Parent: -1, Path: full, Hops: hops, Errno: errno}
+		return !relative || r.fstatat(r.view.proc, r.beneathLink(link, path), &o.Stat) == errno
+	case errno != 0:
 		return false
 	}
 	switch kind := o.Stat.Mode & unix.S_IFMT; {
-	case kind == unix.S_IFLNK, f&Directory != 0 && kind != unix.S_IFDIR:
+	case kind == unix.S_IFLNK, (slash || f&Directory != 0) && kind != unix.S_IFDIR:
 		return false
 	case o.Stat.Dev == r.view.dev, o.Stat.Blksize == procBlock && unix.Major(o.Stat.Dev) == 0: // see onProc
 		return false
@@ -183,12 +198,13 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 		return true
 	}
 	// Is that what the task means? Its directory may be deleted, or beneath another mount.
-	b := append(append(append(r.room[:0], link...), '/'), path...)
-	if len(b) >= pathMax {
-		return false
-	}
 	var st unix.Stat_t
-	return r.fstatat(r.view.proc, r.names.Of(b), &st) == 0 && st.Dev == o.Stat.Dev && st.Ino == o.Stat.Ino
+	return r.fstatat(r.view.proc, r.beneathLink(link, path), &st) == 0 && st.Dev == o.Stat.Dev && st.Ino == o.Stat.Ino
+}
+
+// beneathLink is a path below /proc, by the magic link of a directory.
+func (r *Resolver) beneathLink(link, path string) string {
+	return r.names.Of(append(append(append(r.room[:0], link...), '/'), path...))
 }
 
 // rootLink is a link in "/" as it was when it was followed last.

@@ -78,11 +78,26 @@ func TestNoGlance(t *testing.T) {
 	no(root+"/d/file", Entry)
 	no(root+"/d/file", Beneath)
 	for _, path := range []string{
-		root + "/d/link", root + "/d/none", root + "/d/./file", root + "/d//file", root + "/d/sub/", root + "/d/sub/..",
+		root + "/d/link", root + "/d/link/", root + "/d/./file", root + "/d//file", root + "/d/file/", root + "/d/none/", root + "/d/sub//", root + "/d/sub/..",
 		root + "/d/.", "", "/", "/proc/self/status", "/proc/1/status",
 	} {
 		no(path, 0)
 	}
+	for _, path := range []string{root + "/d/none", "d/none", "./d/none", "d/sub/", "./d/sub/", root + "/d/sub/", "./d/file", "././d/file"} {
+		yes(path, NoFollow)
+		o := w.resolve(unix.AT_FDCWD, path, NoFollow)
+		o.Close()
+		if g.Path != o.Path || g.Errno != o.Errno || g.Slash != o.Slash || g.Exists != o.Exists || g.Stat != o.Stat && g.Exists {
+			t.Errorf("glance at %s: %+v, resolved %+v", path, g, *o)
+		}
+	}
+	for _, path := range []string{root + "/d/none", "d/none"} {
+		no(path, MayCreate)
+		no(path, Ways)
+	}
+	no("d/sub/", MayCreate)
+	no(".//d/file", 0) // the kernel does not mind, but it is no canonical name
+
 	// Both spellings lead to one inode, as where case is folded.
 	no(root+"/folds/file", 0)
 
@@ -99,6 +114,7 @@ func TestNoGlance(t *testing.T) {
 	}
 	must(t, os.RemoveAll(root+"/elsewhere"), os.Mkdir(root+"/elsewhere", 0o755), os.WriteFile(root+"/elsewhere/file", nil, 0o644))
 	no("file", 0) // removed
+	no("none", 0)
 	w.r.Forget()
 	no(root+"/d/file", 0)
 }

@@ -27,7 +27,8 @@ type world struct {
 	dirfds []int
 	dirs   []string
 	// glances counts the answers of Glance.
-	glances int
+	glances  int
+	absences int // of these, of names that are not there
 }
 
 var alphabet = []string{"a", "b", "c", "a", "b", "c", "\xff\xfe", "x (deleted)", long255}
@@ -195,8 +196,19 @@ func (w *world) glance(o *Object, dirfd int, path string, f Flags) {
 		return
 	}
 	w.glances++
+	if g.Errno != 0 && (g.Errno != unix.ENOENT || o.Errno != g.Errno || g.Exists) { // and the kernel says so, too: see same
+		w.t.Errorf("dirfd %d %q flags %b: glance %+v, object %+v", dirfd, path, f, g, *o)
+		return
+	}
 	fd, err := unix.Openat2(unix.AT_FDCWD, g.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: noLinks})
 	if errors.Is(err, unix.ELOOP) {
+		return
+	}
+	if g.Errno != 0 {
+		if !errors.Is(err, g.Errno) || g.Path != o.Path || !slices.Equal(g.Hops, o.Hops) {
+			w.t.Errorf("dirfd %d %q flags %b: glance %+v, object %+v, kernel %v", dirfd, path, f, g, *o, err)
+		}
+		w.absences++
 		return
 	}
 	if err != nil {
@@ -436,7 +448,7 @@ var flagSets = []Flags{
 
 func TestKernel(t *testing.T) {
 	const worlds, questions = 40, 1500
-	var objects, refused, glances int
+	var objects, refused, glances, absences int
 	errnos := map[syscall.Errno]int{}
 	for seed := range int64(worlds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -464,6 +476,7 @@ func TestKernel(t *testing.T) {
 				}
 			}
 			glances += w.glances
+			absences += w.absences
 			if now := countFDs(t); now != held {
 				t.Errorf("%d descriptors, %d before the questions (%d at first)", now, held, before)
 			}
@@ -473,10 +486,10 @@ func TestKernel(t *testing.T) {
 	if objects < refused/4 || refused < objects/4 || errnos[unix.ELOOP] < 50 || errnos[unix.ENOTDIR] < 50 || errnos[unix.EXDEV] < 50 {
 		t.Errorf("%d objects, %d refusals: %v", objects, refused, errnos)
 	}
-	if glances < objects/20 {
-		t.Errorf("%d glances at %d objects", glances, objects)
+	if glances < objects/20 || absences < 100 {
+		t.Errorf("%d glances at %d objects, %d at names that are not there", glances, objects, absences)
 	}
-	t.Logf("%d objects, %d glances, %d refusals: %v", objects, glances, refused, errnos)
+	t.Logf("%d objects, %d glances, %d at what is not there, %d refusals: %v", objects, glances, absences, refused, errnos)
 }
 
 func countFDs(t testing.TB) int {
