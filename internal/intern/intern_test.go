@@ -21,7 +21,7 @@ func TestStrings(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { s.Of(b) }); n != 0 {
 		t.Errorf("the same again: %v allocations", n)
 	}
-	for i := range 10 * slots { // more than are kept, each pushing others out
+	for i := range 10 * sets * ways { // more than are kept, each pushing others out
 		want := "/path/" + strconv.Itoa(i)
 		if got := s.Of([]byte(want)); got != want {
 			t.Fatalf("%q is %q", want, got)
