@@ -261,20 +261,13 @@ func (c *compiler) checkWork() error {
 	if !path.IsAbs(work) {
 		return fmt.Errorf("work folder %q: not an absolute path", work)
 	}
-	broad := work == "/" || work == "/root"
-	for _, dir := range []string{"/etc", "/usr", "/var", "/bin"} {
-		broad = broad || work == dir
-	}
-	broad = broad || firstLevel(work) && strings.HasPrefix(work, "/lib")
-	for _, h := range c.p.homes {
-		broad = broad || contains(work, h)
-	}
+	reason := c.m.Unfit(work)
 	switch {
-	case !broad:
+	case reason == "":
 	case c.m.WorkExplicit:
 		c.warn("builtin @work", "the work folder %s is broad: everything in it may be written", work)
 	default:
-		return fmt.Errorf("the work folder would be %s, which is too much to be writable by default: say --work DIR", work)
+		return fmt.Errorf("the work folder would be %s, %s: say --work DIR", work, reason)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package rules
 import (
 	"net/netip"
 	"path"
+	"strings"
 
 	"ptguard/seals"
 )
@@ -108,6 +109,32 @@ func RuntimePaths() []string {
 		"/proc/filesystems", "/proc/sys",
 		"/sys/fs/cgroup", "/sys/devices/system/cpu", "/sys/kernel/mm/transparent_hugepage",
 	}
+}
+
+// Unfit says why a folder is not one that a program should own, as a work or temp folder or as
+// its own prefix, unless somebody names it; "" if there is nothing against it. dir is canonical.
+func (m *Machine) Unfit(dir string) string {
+	if dir == "/" {
+		return "the root of the file system"
+	}
+	for _, home := range m.homes(false) {
+		for _, h := range []string{home, m.lookup(home).Path} {
+			switch {
+			case dir == h:
+				return "your home folder"
+			case beneath(dir, h):
+				return "a folder above your home"
+			}
+		}
+	}
+	switch dir {
+	case "/etc", "/usr", "/var", "/bin", "/root":
+		return "a folder of the system"
+	}
+	if firstLevel(dir) && strings.HasPrefix(dir, "/lib") {
+		return "a folder of the system"
+	}
+	return ""
 }
 
 func (m *Machine) lookup(path string) Target {

@@ -140,3 +140,27 @@ func TestUpToAsker(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 }
+
+// A program's own prefix may be read in mode strict; a home folder is none, whatever link its
+// bin folder is named by.
+func TestLinkToHomeIsNoPrefix(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		for _, dir := range []string{"home", "outside/prefix"} {
+			b.Script(t, dir+"/bin/p", "#!/bin/sh\ncat "+b.Path(dir+"/private")+"\n")
+			b.Write(t, dir+"/private", "private\n")
+			if err := os.Symlink(b.Path(dir), b.Path("outside/link-to-"+dir[max(0, len(dir)-6):])); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	for program, read := range map[string]bool{"home/bin/p": false, "outside/link-to-home/bin/p": false, "outside/prefix/bin/p": true, "outside/link-to-prefix/bin/p": true} {
+		if r := b.Bare(t, b.Path(program)); r.Stdout != "private\n" {
+			t.Fatalf("bare: %v", r)
+		}
+		if r := b.Guard(t, []string{"--preset", "strict"}, b.Path(program)); (r.Stdout == "private\n") != read {
+			t.Errorf("%s: %v", program, r)
+		}
+	}
+}

@@ -291,6 +291,12 @@ func TestSealsCommands(t *testing.T) {
 	if err != nil || strings.Count(out, "sealed by platform team") != 4 || strings.Count(out, "not sealed") != 8 {
 		t.Errorf("%v %s", err, out)
 	}
+	if out, err := run("explain", "--seals", b.Path("seals"), "absent/.env"); err != nil || !strings.HasPrefix(out, b.Work+"/absent/.env  (by its name alone: no such file or directory)\n") || strings.Count(out, "sealed by platform team") != 2 {
+		t.Errorf("%v %s", err, out)
+	}
+	if out, err := run("explain", ""); err == nil || !strings.Contains(out, "names nothing") {
+		t.Errorf("%v %s", err, out)
+	}
 	if out, err := run("check", b.Path("seals/a.yaml")); err != nil || !strings.Contains(out, "2 seals") {
 		t.Errorf("%v %s", err, out)
 	}

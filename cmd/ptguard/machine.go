@@ -117,7 +117,7 @@ func (m *machine) setWork(layers []*rules.Source, flag string) error {
 		return fmt.Errorf("work folder: %w", err)
 	}
 	f.Work, f.WorkExplicit = work, explicit
-	if reason := m.unfit(work); reason != "" && !explicit { // if explicit, a warning of the policy
+	if reason := f.Unfit(work); reason != "" && !explicit { // if explicit, a warning of the policy
 		return &statusError{
 			code: exitFailed, err: fmt.Errorf("the work folder would be %s, %s: the program could write all of it", record.Escape(work), reason),
 			hint: "say --work DIR, or start ptguard in the project's folder",
@@ -133,29 +133,6 @@ func absolute(dir, name string) string {
 		return name
 	}
 	return dir + "/" + name
-}
-
-// unfit says why a folder should not be a work folder unless somebody asks for it.
-func (m *machine) unfit(dir string) string {
-	if dir == "/" {
-		return "the root of the file system"
-	}
-	for _, home := range []string{m.facts.PasswdHome, m.facts.EnvHome} {
-		if home == "" || !filepath.IsAbs(home) {
-			continue
-		}
-		real := m.lookups.lookup(home).Path
-		switch {
-		case dir == real:
-			return "your home folder"
-		case strings.HasPrefix(real, dir+"/"):
-			return "a folder above your home"
-		}
-	}
-	if slices.Contains([]string{"/etc", "/usr", "/var", "/bin", "/root"}, dir) || strings.HasPrefix(dir, "/lib") && !strings.Contains(dir[1:], "/") {
-		return "a folder of the system"
-	}
-	return ""
 }
 
 // setTmp makes @tmp: /tmp, /var/tmp and $TMPDIR. Anyone can set TMPDIR, so it counts only
@@ -178,7 +155,7 @@ func (m *machine) setTmp(tmpdir string) {
 	switch err := unix.Stat(t.Path, &st); {
 	case t.Path == "" || err != nil || !t.IsDir:
 		return // nothing to grant; the program will see for itself
-	case m.unfit(t.Path) != "" || firstLevel(t.Path) && t.Path != "/tmp":
+	case f.Unfit(t.Path) != "" || firstLevel(t.Path) && t.Path != "/tmp":
 		m.warnings = append(m.warnings, fmt.Sprintf("TMPDIR is %s, too broad to be a temp folder: it is not granted", record.Escape(t.Path)))
 	case int(st.Uid) != f.UID && st.Mode&unix.S_ISVTX == 0:
 		m.warnings = append(m.warnings, fmt.Sprintf("TMPDIR is %s, which belongs to another user: it is not granted", record.Escape(t.Path)))
@@ -240,7 +217,11 @@ func (m *machine) setPrefix(program string) {
 		return
 	}
 	prefix := filepath.Dir(bin)
-	if m.unfit(prefix) == "" && !firstLevel(prefix) && prefix != "/" && !slices.Contains(m.facts.Runtime, prefix) {
+	// What is granted is where it leads to: through a link that may be the home folder.
+	if t := m.lookups.lookup(prefix); !t.Exists || m.facts.Unfit(t.Path) != "" || firstLevel(t.Path) {
+		return
+	}
+	if m.facts.Unfit(prefix) == "" && !firstLevel(prefix) && !slices.Contains(m.facts.Runtime, prefix) {
 		m.facts.Runtime = append(m.facts.Runtime, prefix)
 	}
 }
@@ -259,6 +240,8 @@ func canonicalDir(dir string) (string, error) {
 		return "", fmt.Errorf("%s: %w", record.Escape(dir), o.Errno)
 	case o.Stat.Mode&unix.S_IFMT != unix.S_IFDIR:
 		return "", fmt.Errorf("%s: %w", record.Escape(dir), errors.New("not a directory"))
+	case o.Path == "":
+		return "", fmt.Errorf("%s: %w", record.Escape(dir), errors.New("a folder that has no name any more"))
 	}
 	return o.Path, nil
 }

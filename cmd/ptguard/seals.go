@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -230,6 +231,9 @@ func (c *sealsExplainCmd) Run() error {
 }
 
 func explainSeals(set *seals.Set, path string) error {
+	if path == "" {
+		return errors.New("seals explain: an empty path names nothing")
+	}
 	cwd, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the current directory: %w", errnoOf(err))
@@ -245,7 +249,14 @@ func explainSeals(set *seals.Set, path string) error {
 			q.Above = append(q.Above, seals.Inode(t.Inode))
 		}
 	}
-	fmt.Println(record.Escape(o.Path))
+	switch {
+	case o.Path == "":
+		fmt.Printf("%s  (what it leads to has no name)\n", record.Escape(path))
+	case o.Errno != 0 || !o.Exists:
+		fmt.Printf("%s  (by its name alone: %s)\n", record.Escape(o.Path), cmp.Or(o.Errno, unix.ENOENT))
+	default:
+		fmt.Println(record.Escape(o.Path))
+	}
 	for _, l := range letterWords {
 		seal, _ := set.Find(&q, []seals.Letters{l.letter})
 		if seal == nil {

@@ -360,11 +360,15 @@ func (c *whyCmd) ofTrace(file, seq string) (whyAnswer, error) {
 		a.Note = "it repeats a record that is not in the trace, which has the arguments: no policy is asked"
 		return a, nil
 	}
-	q, err := c.policyOf(start, file, c.Scope)
+	trace := file // absolute, for the policy is bound in the folder of the run
+	if here, err := os.Getwd(); err == nil {
+		trace = absolute(here, file)
+	}
+	q, err := c.policyOf(start, trace, c.Scope)
 	scope := c.Scope
 	if err == nil && scope == "" && q.scopes.Named(rec.Scope) != nil {
 		scope = rec.Scope
-		q, err = c.policyOf(start, file, scope)
+		q, err = c.policyOf(start, trace, scope)
 	}
 	if err != nil {
 		a.Note = "the policy cannot be made again, so only the record is shown: " + err.Error()
