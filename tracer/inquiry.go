@@ -77,7 +77,7 @@ func (q *Inquiry) Ask(act Act) (answers []Answer, bare syscall.Errno, err error)
 			continue
 		}
 		j.decision = l.decide(q.s, &j.request)
-		if j.decision.Refused() && j.decision.Verdict != rules.Hide && l.notListening(j) {
+		if bare == 0 && j.decision.Refused() && j.decision.Verdict != rules.Hide && l.notListening(j) {
 			bare = unix.ECONNREFUSED
 		}
 		answers = append(answers, Answer{j.request, j.decision})

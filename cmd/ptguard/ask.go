@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -150,7 +151,10 @@ func (c *policyFlags) workFolder(layers []*rules.Source) string {
 	}
 	dir := *c.Fence
 	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
-		dir = passwdHome(os.Geteuid()) + rest
+		// What ~ means in an allow; without a home there is no such folder, and it is said so.
+		if home := cmp.Or(passwdHome(os.Geteuid()), os.Getenv("HOME")); home != "" {
+			dir = home + rest
+		}
 	}
 	if strings.HasPrefix(dir, "@") {
 		return ""
@@ -168,10 +172,7 @@ type approvals struct{ dir string }
 func openApprovals() (*approvals, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
-		home := passwdHome(os.Geteuid())
-		if home == "" {
-			home = os.Getenv("HOME")
-		}
+		home := cmp.Or(passwdHome(os.Geteuid()), os.Getenv("HOME"))
 		if !filepath.IsAbs(home) {
 			return nil, errors.New("the approvals file has no place: there is no home folder")
 		}

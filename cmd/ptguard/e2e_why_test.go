@@ -491,6 +491,17 @@ func TestNamesAreNotObeyed(t *testing.T) {
 	}
 }
 
+// The kernel's own answer of today is the kernel's: a socket that is not there is not there.
+func TestWhyOfSockets(t *testing.T) {
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) { t.Helper(); b.Write(t, "outside/file", "") })
+	for _, name := range []string{"outside/absent", "outside/none/absent", "outside/file", "outside"} {
+		r := b.Bare(t, "python3", "-c", "import errno,socket,sys\ntry: socket.socket(socket.AF_UNIX).connect(sys.argv[1])\nexcept OSError as e: print(errno.errorcode[e.errno], end='')", b.Path(name))
+		if w, res := why(t, b, nil, "connect", "unix", b.Path(name)); r.Stdout == "" || len(w) != 1 || w[0].Errno != r.Stdout || w[0].Verdict != "deny" {
+			t.Errorf("%s: the kernel says %s, why %v", name, r.Stdout, res)
+		}
+	}
+}
+
 func TestWhyBadInput(t *testing.T) {
 	b := ktest.NewBox(t, nil)
 	for _, c := range []struct {

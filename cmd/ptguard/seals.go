@@ -152,14 +152,18 @@ func (c *sealsListCmd) Run() error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "LETTERS\tPATH\tOWNER\tREASON\tFROM")
 	for _, s := range set.Seals() {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.Letters, record.Escape(s.Path), record.Escape(s.Owner), record.Escape(s.Reason), record.Escape(s.Pos))
+		where := record.Escape(s.Path)
+		if len(s.Places) == 0 {
+			where += " (nowhere here)"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.Letters, where, record.Escape(s.Owner), record.Escape(s.Reason), record.Escape(s.Pos))
 	}
 	return t.Flush()
 }
 
 type sealsCheckCmd struct {
 	sealsFlag
-	Files []string `arg:"" optional:"" placeholder:"FILE" help:"Seal files, or folders of them, to check (default those that hold here)."`
+	Files []string `arg:"" optional:"" placeholder:"FILE" help:"Seal files, or folders of them, to check beside those that hold here (default none)."`
 }
 
 // Run is called by kong. Every file is looked at; the status is 1 if any has a mistake.
@@ -197,7 +201,11 @@ func (c *sealsCheckCmd) Run() error {
 		if os.Geteuid() != 0 && unix.Access(f.Name, unix.W_OK) == nil {
 			fmt.Printf("warning: %s: you can write it yourself, so it binds nobody\n", record.Escape(f.Name))
 		}
-		fmt.Printf("%s: ok, owner %s, %d seals\n", record.Escape(f.Name), record.Escape(f.Owner), len(f.Seals))
+		plural := "s"
+		if len(f.Seals) == 1 {
+			plural = ""
+		}
+		fmt.Printf("%s: ok, owner %s, %d seal%s\n", record.Escape(f.Name), record.Escape(f.Owner), len(f.Seals), plural)
 	}
 	if bad {
 		return &statusError{code: 1}

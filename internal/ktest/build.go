@@ -3,6 +3,7 @@
 package ktest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,19 +56,27 @@ func Setup() error {
 			return err
 		}
 	}
-	candidates := []string{"/srv", "/opt", "."}
+	candidates := []string{"/srv", "/opt", ".", os.Getenv("HOME")}
 	if b := os.Getenv("PTGUARD_TEST_BASE"); b != "" {
 		candidates = []string{b}
 	}
+	var failed []error
 	for _, c := range candidates {
-		if baseDir, err = os.MkdirTemp(c, "ptguard-e2e-"); err == nil {
+		if c == "" {
+			continue
+		}
+		if err = outsideTemp(c); err == nil {
+			baseDir, err = os.MkdirTemp(c, "ptguard-e2e-")
+		}
+		if err == nil {
+			ownBase = true
 			break
 		}
+		failed = append(failed, err)
 	}
-	if err != nil {
-		return fmt.Errorf("make base folder: %w", err)
+	if !ownBase {
+		return fmt.Errorf("no base folder for the tests, PTGUARD_TEST_BASE can name one: %w", errors.Join(failed...))
 	}
-	ownBase = true
 	if baseDir, err = filepath.Abs(baseDir); err != nil {
 		return err
 	}
@@ -75,6 +84,27 @@ func Setup() error {
 		return err
 	}
 	return os.Chmod(baseDir, 0o755)
+}
+
+// outsideTemp refuses a folder for boxes that lies in a temp folder: what lies there may be
+// written in every run, and a test of a refusal would find none.
+func outsideTemp(dir string) error {
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
+		return err
+	}
+	for _, temp := range []string{"/tmp", "/var/tmp", os.Getenv("TMPDIR")} {
+		if temp == "" {
+			continue
+		}
+		if temp, err := filepath.EvalSymlinks(temp); err == nil && strings.HasPrefix(real+"/", strings.TrimSuffix(temp, "/")+"/") {
+			return fmt.Errorf("%s lies in the temp folder %s, where every run may write", dir, temp)
+		}
+	}
+	return nil
 }
 
 // Cleanup removes what Setup made.
