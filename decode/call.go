@@ -315,9 +315,12 @@ func (c *Call) atFlags(flags uint32, noLink bool) {
 func (c *Call) accessMode(mode uint32) {
 	o := c.path()
 	o.Probe = true
-	for bit, access := range map[uint32]Access{unix.R_OK: Read, unix.W_OK: Write, unix.X_OK: Exec} {
-		if mode&bit != 0 {
-			o.Access |= access
+	for _, asked := range [...]struct {
+		bit    uint32
+		access Access
+	}{{unix.R_OK, Read}, {unix.W_OK, Write}, {unix.X_OK, Exec}} {
+		if mode&asked.bit != 0 {
+			o.Access |= asked.access
 		}
 	}
 }

@@ -28,6 +28,8 @@ func (l *loop) answerBare(s stopped, guess syscall.Errno) {
 	switch {
 	case plain, !l.started, row.Event == "os.exec":
 		s.resume(0) // an exec is looked at again when it has happened
+	case guess == unix.ENOENT && l.plainLook(s):
+		s.refuse(guess)
 	case row.Need == decode.NeedLooks || row.Need == decode.NeedReadsOnly || row.Need == decode.NeedProbes:
 		if j := &l.judged[0]; l.ledThroughProc() || j.object.Path != "" && l.startMoves(s, j) {
 			s.refuse(guess) // a dup2 or chdir, which nothing holds back, could lead it to an object
@@ -95,6 +97,24 @@ func (l *loop) plainOpen(s stopped) bool {
 	}
 	o := &l.call.Objects[0]
 	return o.Opens && o.How == 0 && !o.MayCreate && !o.TmpFile && l.sameRights(s)
+}
+
+// plainLook is plainOpen for the calls that look at a name, of which nothing but their words, which
+// have been checked, comes before it. Programs look for one name in many directories (gcc, the
+// search of PATH), and asking the kernel by a copy of the words takes an exit stop.
+func (l *loop) plainLook(s stopped) bool {
+	real := false
+	switch l.call.Row.Name {
+	case "stat", "lstat", "newfstatat", "fstatat", "statx", "readlink", "readlinkat":
+	case "access", "faccessat":
+		real = true
+	default:
+		return false
+	}
+	if len(l.call.Objects) != 1 || len(l.judged) != 1 || l.walks > 0 || reachedServed(s.tid) || !l.sameRights(s) {
+		return false
+	}
+	return !real || s.creds.asReal()
 }
 
 // pointers are the arguments, by row, that point to memory of a fixed size to be read; 0 is

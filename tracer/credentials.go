@@ -16,6 +16,8 @@ type credentials struct {
 	fsuid, fsgid int
 	groups       string // as /proc writes them, sorted by the kernel
 	caps         uint64 // effective
+	uid          int    // real, as gid
+	gid          int
 	// fenced: the task is in a Landlock domain of its own, which our acts would not be in.
 	fenced bool
 }
@@ -32,9 +34,9 @@ func readCredentials(tid int) (*credentials, error) {
 		fields := strings.Fields(value)
 		switch {
 		case key == "Uid" && len(fields) == 4:
-			c.fsuid, err = strconv.Atoi(fields[3])
+			c.uid, c.fsuid, err = twoOf(fields)
 		case key == "Gid" && len(fields) == 4:
-			c.fsgid, err = strconv.Atoi(fields[3])
+			c.gid, c.fsgid, err = twoOf(fields)
 		case key == "Groups":
 			c.groups = strings.Join(fields, " ")
 		case key == "CapEff" && len(fields) == 1:
@@ -48,6 +50,20 @@ func readCredentials(tid int) (*credentials, error) {
 		return nil, fmt.Errorf("read the credentials of tid %d: incomplete", tid)
 	}
 	return c, nil
+}
+
+// twoOf reads the real and the file system id of the four in a line of status.
+func twoOf(fields []string) (first, last int, err error) {
+	if first, err = strconv.Atoi(fields[0]); err == nil {
+		last, err = strconv.Atoi(fields[3])
+	}
+	return first, last, err
+}
+
+// asReal tells whether access(2), which asks with the real ids, walks as other calls do. It takes
+// the capabilities off who is not root, and gives root those that are permitted.
+func (c *credentials) asReal() bool {
+	return c.uid == c.fsuid && c.gid == c.fsgid && (c.uid == 0 || c.caps == 0)
 }
 
 // credentialsOf gives a stopped task's credentials. They are read once and again after a
