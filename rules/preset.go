@@ -94,6 +94,27 @@ func loadPreset(name, file string) (*Source, error) {
 	return s, nil
 }
 
+// DeniedPlaces are the literal places of the deny lists of presets, in the order in which
+// Compile asks for them, for a caller that looks them up ahead.
+func DeniedPlaces(homes []string) []string {
+	var out []string
+	for _, list := range denyLists {
+		for i := range presetData(list).specs {
+			for _, p := range presetData(list).specs[i].patterns {
+				switch p.Anchor {
+				case "/":
+					out = append(out, "/"+strings.Join(p.Literal, "/"))
+				case "~", "@home":
+					for _, home := range homes {
+						out = append(out, home+"/"+strings.Join(p.Literal, "/"))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
 // presetLines gives a preset its text, for an error that shows a line of it.
 func presetLines(t *policytext.Text, name string) {
 	if text, err := presetText(name); err == nil {

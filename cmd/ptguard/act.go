@@ -270,7 +270,7 @@ func (f *policyFlags) inquire(run runFacts, in string) (*inquiry, error) {
 	if start == "" {
 		start = in
 	}
-	p, scopes, err := rules.CompileScopes(layers, *m.facts, start)
+	p, scopes, err := rules.CompileScopes(layers, m.bound(), start)
 	if err != nil {
 		return nil, err
 	}

@@ -655,7 +655,7 @@ func (l *lesson) check(name, text string) error {
 	if err != nil {
 		return err
 	}
-	p, err := rules.Compile(layers, *l.q.machine.facts)
+	p, err := rules.Compile(layers, l.q.machine.bound())
 	if err != nil {
 		return fmt.Errorf("learn: the proposal cannot be used here (nothing was written): %w", err)
 	}

@@ -4,7 +4,9 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -26,6 +28,47 @@ type lookups struct {
 	known atomic.Pointer[map[string]found]
 }
 
+// foreseen is what foresee has found, the last first.
+var foreseen atomic.Pointer[view]
+
+// view is what some paths lead to. It does not change.
+type view struct {
+	known map[string]found
+	older *view
+}
+
+// foresee finds out on another CPU what a run is going to ask: what paths lead to that hold
+// for every policy, or for every preset but one. Who asks for what is not found yet, asks the
+// kernel.
+func foresee() {
+	ground()
+	lookAhead(systemBin)
+	lookAhead(rules.RuntimePaths())
+	var homes []string
+	for _, home := range []string{ownHome(), os.Getenv("HOME")} {
+		if filepath.IsAbs(home) && !slices.Contains(homes, home) {
+			homes = append(homes, home)
+		}
+	}
+	// A policy is bound from its beginning to its end.
+	paths := rules.DeniedPlaces(homes)
+	for end := len(paths); end > 0; end -= lookedAtOnce {
+		lookAhead(paths[max(0, end-lookedAtOnce):end])
+	}
+}
+
+const lookedAtOnce = 32
+
+func lookAhead(paths []string) {
+	v := &view{known: make(map[string]found, 2*lookedAtOnce), older: foreseen.Load()}
+	for _, path := range paths {
+		if foreseeable(path) && !strings.Contains(path, "*") {
+			v.find(path)
+		}
+	}
+	foreseen.Store(v)
+}
+
 // found is what one absolute, clean path leads to.
 type found struct {
 	rules.Target
@@ -36,7 +79,7 @@ type found struct {
 
 func newLookups() *lookups {
 	l := &lookups{}
-	known := make(map[string]found, 400)
+	known := make(map[string]found, 100)
 	l.known.Store(&known)
 	return l
 }
@@ -47,24 +90,32 @@ func (l *lookups) forget() { l.known.Store(nil) }
 // lookup is lookup, remembered. Until forget, only one goroutine may use it.
 func (l *lookups) lookup(path string) rules.Target {
 	known := l.known.Load()
-	if known == nil || !filepath.IsAbs(path) || path != filepath.Clean(path) || len(path) >= unix.PathMax {
+	if known == nil || !foreseeable(path) {
 		return lookup(path)
 	}
-	return find(*known, path).Target
+	return (&view{*known, foreseen.Load()}).find(path).Target
 }
 
-func find(known map[string]found, path string) found {
-	if f, ok := known[path]; ok {
-		return f
+// foreseeable tells whether a path can be found from its directory.
+func foreseeable(path string) bool {
+	return filepath.IsAbs(path) && path == filepath.Clean(path) && len(path) < unix.PathMax
+}
+
+// find says what a clean, absolute path leads to, and remembers it in the newest of the views.
+func (v *view) find(path string) found {
+	for w := v; w != nil; w = w.older {
+		if f, ok := w.known[path]; ok {
+			return f
+		}
 	}
 	var f found
 	if path == "/" {
 		f = resolved(path)
 	} else {
 		cut := strings.LastIndexByte(path, '/') // for path is clean
-		f = findIn(find(known, path[:max(1, cut)]), path, path[cut:])
+		f = findIn(v.find(path[:max(1, cut)]), path, path[cut:])
 	}
-	known[path] = f
+	v.known[path] = f
 	return f
 }
 

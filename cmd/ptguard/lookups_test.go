@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ptguard/rules"
 )
 
 // What is remembered must be what the resolver says of each path alone, in any order; a
@@ -56,7 +58,21 @@ func TestLookups(t *testing.T) {
 		}
 	}
 
+	// The same of what was looked at ahead, for some or all of them.
+	defer foreseen.Store(nil)
+	for _, some := range [][]string{{root + "/a", root + "/link/b", root + "/none/x", "/"}, paths} {
+		lookAhead(some)
+		l := newLookups()
+		for _, p := range paths {
+			if got, want := l.lookup(p), lookup(p); got != want {
+				t.Errorf("%.200q: foreseen %+v, resolved %+v", p, got, want)
+			}
+		}
+	}
+	foresaw := newLookups()
+
 	absent := root + "/a/later"
+	lookAhead([]string{absent})
 	if forward.lookup(absent).Exists {
 		t.Fatal("the name is there before it is made")
 	}
@@ -66,8 +82,37 @@ func TestLookups(t *testing.T) {
 	if forward.lookup(absent).Exists {
 		t.Fatal("what was looked up is not remembered") // the test proves nothing then
 	}
-	forward.forget()
-	if !forward.lookup(absent).Exists {
-		t.Error("still remembered after the start")
+	if foresaw.lookup(absent).Exists {
+		t.Fatal("what was looked at ahead is not remembered")
+	}
+	for _, l := range []*lookups{forward, foresaw} {
+		l.forget()
+		if !l.lookup(absent).Exists {
+			t.Error("still remembered after the start")
+		}
+	}
+}
+
+// What is looked at ahead of a run is what its policy asks about.
+func TestForesee(t *testing.T) {
+	defer foreseen.Store(nil)
+	foresee()
+	layers, err := rules.Layers(nil, nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := newMachine(layers, t.TempDir(), os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead := 0
+	for v := foreseen.Load(); v != nil; v = v.older {
+		ahead += len(v.known)
+	}
+	if _, _, err := rules.CompileScopes(layers, m.bound(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if itself := len(*m.lookups.known.Load()); itself > ahead/3 || ahead < 200 {
+		t.Errorf("%d paths were looked at ahead, and %d more were asked for", ahead, itself)
 	}
 }

@@ -28,16 +28,21 @@ type machine struct {
 	warnings []string
 }
 
-// ground is what the files of /etc say. A run reads them while it reads its policy.
-var ground = sync.OnceValue(func() (g struct {
-	home        string
-	nameservers []netip.Addr
-	pythons     []string
-},
-) {
-	g.home, g.nameservers, g.pythons = passwdHome(os.Geteuid()), nameservers("/etc/resolv.conf"), beginning("/etc", "python3")
-	return g
-})
+// What the files of /etc say, read once. A run has the second read on another CPU (foresee).
+var (
+	ownHome = sync.OnceValue(func() string { return passwdHome(os.Geteuid()) })
+	ground  = sync.OnceValue(func() (g struct {
+		nameservers []netip.Addr
+		pythons     []string
+	},
+	) {
+		g.nameservers, g.pythons = nameservers("/etc/resolv.conf"), beginning("/etc", "python3")
+		return g
+	})
+)
+
+// systemBin are the system's directories of programs.
+var systemBin = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"}
 
 // newMachine finds out the facts that do not depend on the program.
 func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine, error) {
@@ -47,15 +52,12 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 	}
 	m := &machine{lookups: newLookups()}
 	m.facts = &rules.Machine{
-		UID: os.Geteuid(), PasswdHome: ground().home, EnvHome: os.Getenv("HOME"),
-		SystemBin:   []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"},
-		Nameservers: ground().nameservers,
-		Env:         map[string]string{"SSH_AUTH_SOCK": lookupEnv(env, "SSH_AUTH_SOCK", "")},
-		Lookup:      m.lookups.lookup,
+		UID: os.Geteuid(), PasswdHome: ownHome(), EnvHome: os.Getenv("HOME"),
+		SystemBin: slices.Clone(systemBin),
+		Env:       map[string]string{"SSH_AUTH_SOCK": lookupEnv(env, "SSH_AUTH_SOCK", "")},
+		Lookup:    m.lookups.lookup,
 	}
 	f := m.facts
-	// Debian's interpreter looks there for its sitecustomize at each start.
-	f.Runtime = slices.Clone(ground().pythons)
 	if f.Cwd, err = canonicalDir(cwd); err != nil {
 		return nil, err
 	}
@@ -71,6 +73,16 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 		f.RepoAtStart = true
 	}
 	return m, nil
+}
+
+// bound are the facts to bind a policy to: all that have been found by now, and what a run
+// finds out meanwhile.
+func (m *machine) bound() rules.Machine {
+	f := *m.facts
+	f.Nameservers = ground().nameservers
+	// Debian's interpreter looks there for its sitecustomize at each start.
+	f.Runtime = slices.Concat(ground().pythons, f.Runtime)
+	return f
 }
 
 // beginning lists what is in a directory by names that begin so, in order; nothing if it

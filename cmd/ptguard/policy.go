@@ -217,7 +217,7 @@ func (c *checkCmd) check(name string) error {
 	if err != nil {
 		return err
 	}
-	p, scopes, err := rules.CompileScopes(layers, *m.facts, "")
+	p, scopes, err := rules.CompileScopes(layers, m.bound(), "")
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (c *policyShowCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	p, scopes, err := rules.CompileScopes(layers, *m.facts, "")
+	p, scopes, err := rules.CompileScopes(layers, m.bound(), "")
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/internal/ask"
 	"ptguard/internal/landlock"
+	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
 	"ptguard/seals"
@@ -63,7 +64,8 @@ type runCmd struct {
 // died by a signal.
 func (c *runCmd) Run() error {
 	begin := time.Now()
-	go ground()
+	_, _ = resolve.New() // opens what all resolvers share, so that none waits for another to do it
+	go foresee()
 	tracer.Begin(&tracer.Config{AllowSetuid: c.AllowSetuid, Audit: c.Audit, Backstop: c.Backstop})
 	command, err := commandOf(os.Args, len(c.Command))
 	if err != nil {
@@ -281,7 +283,7 @@ func (c *runCmd) compile(layers []*rules.Source, m *machine, command []string) (
 	if err := m.setProgram(path); err != nil {
 		return nil, nil, err
 	}
-	return rules.CompileScopes(layers, *m.facts, c.Scope)
+	return rules.CompileScopes(layers, m.bound(), c.Scope)
 }
 
 // openRecords opens the trace and the log before the program starts.

@@ -90,7 +90,7 @@ func birth(path string) int64 {
 // change: they are guarded in this run, but what the next one is told must not lie where
 // programs write.
 func outOfReach(layers []*rules.Source, m *machine, scope string, files []*seals.File) error {
-	scopes, err := rules.CompileUnguarded(layers, *m.facts, scope)
+	scopes, err := rules.CompileUnguarded(layers, m.bound(), scope)
 	if err != nil || scopes.Base().Mode() == rules.ModeOpen {
 		return err
 	}
