@@ -4,6 +4,8 @@ package decode
 
 import (
 	"fmt"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +19,9 @@ type Arch struct {
 	// (amd64: __X32_SYSCALL_BIT).
 	X32   uint32
 	names []string // by number, "" for a hole
+
+	once    sync.Once
+	classes []Class
 }
 
 // AMD64 and ARM64 are the architectures that ptguard runs on. Their names are those of the
@@ -65,8 +70,14 @@ type Class struct {
 }
 
 // Classes gives the Class of each number up to the newest known one. Rows and passthrough are
-// disjoint (a test proves it); where they were not, the row would win.
+// disjoint (a test proves it); where they were not, the row would win. It is made once, and
+// shared: nobody changes it.
 func (a *Arch) Classes() []Class {
+	a.once.Do(func() { a.classes = a.makeClasses() })
+	return a.classes
+}
+
+func (a *Arch) makeClasses() []Class {
 	out := make([]Class, len(a.names))
 	number := make(map[string]int, len(a.names))
 	for nr, name := range a.names {
@@ -74,9 +85,11 @@ func (a *Arch) Classes() []Class {
 			number[name] = nr
 		}
 	}
-	for _, name := range PassthroughNames() {
-		if nr, ok := number[name]; ok {
-			out[nr].Pass = true
+	for _, group := range Passthrough {
+		for name := range strings.FieldsSeq(group.Names) {
+			if nr, ok := number[name]; ok {
+				out[nr].Pass = true
+			}
 		}
 	}
 	rows := make([]*Row, len(Rows))

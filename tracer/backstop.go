@@ -36,18 +36,23 @@ func (e *BackstopError) Error() string {
 	return "--backstop require: there is no Landlock write backstop in this run: " + e.Why
 }
 
-// domain gives the Landlock rules of the run, nil for none, and notes in l.tier what they
-// protect, and in l.inside the file rules ready to be entered. An error is a *BackstopError.
+// canScope tells whether Landlock can keep signals and /proc inside the tree.
+func canScope() bool {
+	abi, err := landlock.ABI()
+	return err == nil && abi >= 6
+}
+
+// domain gives the Landlock rules of the run, nil for none, which keep signals inside if
+// l.tier.Scoped is set, and notes in l.tier what else they protect, and in l.inside the file rules ready to be entered. An error is a *BackstopError.
 func (l *loop) domain() (*landlock.Ruleset, error) {
 	abi, err := landlock.ABI()
 	if err != nil {
 		abi = 0
 	}
 	rules := &landlock.Ruleset{}
-	if abi >= 6 {
+	if l.tier.Scoped {
 		rules.Scope = landlock.Signal
 	}
-	l.tier.Scoped = rules.Scope != 0
 	why := l.addFiles(rules, abi)
 	switch {
 	case why == "":

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-	"ptguard/decode"
 	"ptguard/internal/inherit"
 	"ptguard/internal/landlock"
 )
@@ -49,10 +48,10 @@ func launch(cfg *Config, noCore bool, domain *landlock.Ruleset) (st *stage, err 
 // On error nothing of the program ran, and the stage is gone.
 //
 // Precondition: tracer thread.
-func (st *stage) seize(needs decode.Policy) error {
-	filter, err := runFilter(needs)
+func (st *stage) seize(filter madeFilter) error {
+	err := filter.err
 	if err == nil {
-		err = st.load(filter)
+		err = st.load(filter.program)
 	}
 	if err != nil {
 		st.abandon()

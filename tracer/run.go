@@ -142,12 +142,19 @@ func run(cfg *Config) (result Result, err error) {
 	l.limits = cfg.Policy.Limits()
 	needs := cfg.Scopes.Needs(cfg.Policy.Needs())
 	l.facts.files = needs.Made
+	near = newNearness()
+	l.tier.Scoped = canScope()
+	l.policy = l.filterPolicy(needs)
+	// It takes as long to make as all that comes before it is loaded.
+	filter := make(chan madeFilter, 1)
+	go func(p decode.Policy) {
+		program, err := runFilter(p)
+		filter <- madeFilter{program, err}
+	}(l.policy)
 	domain, err := l.domain()
 	if err != nil {
 		return result, err
 	}
-	near = newNearness()
-	l.policy = l.filterPolicy(needs)
 	l.ipc = map[ipcObject]madeIPC{}
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &l.core); err != nil {
 		return result, fmt.Errorf("read the limit on core dumps: %w", err)
@@ -175,7 +182,7 @@ func run(cfg *Config) (result Result, err error) {
 		return result, err
 	}
 	defer signals.Close()
-	if err := c.seize(l.policy); err != nil {
+	if err := c.seize(<-filter); err != nil {
 		return result, err
 	}
 	return l.see(c, signals)
@@ -310,7 +317,7 @@ func (l *loop) remaining() string {
 	return text
 }
 
-// filterPolicy is what the run's filter is compiled from; domain has been called.
+// filterPolicy is what the run's filter is compiled from; near and l.tier.Scoped are set.
 func (l *loop) filterPolicy(needs rules.Needs) decode.Policy {
 	p := filterNeeds(needs, l.tier.Scoped)
 	p.Guard = !canSeal()
@@ -324,10 +331,14 @@ func (l *loop) filterPolicy(needs rules.Needs) decode.Policy {
 // it costs by itself. Nothing is run.
 func Filter(cfg *Config) ([]unix.SockFilter, error) {
 	l := &loop{cfg: cfg}
-	if _, err := l.domain(); err != nil {
-		return nil, err
-	}
+	l.tier.Scoped = canScope()
 	return runFilter(l.filterPolicy(cfg.Scopes.Needs(cfg.Policy.Needs())))
+}
+
+// madeFilter is what runFilter gave.
+type madeFilter struct {
+	program []unix.SockFilter
+	err     error
 }
 
 // runFilter compiles the filter of a run.
