@@ -117,7 +117,14 @@ func (l *loop) judgeImage(s stopped, images []fileID, argv []string) {
 	l.file(&r, &request.File)
 	request.File.Held = 0 // the magic link is ours, not the program's
 	if l.policyOf(s.task).NeedsArgv() {
-		_, _, _, request.Argv = identity(s.tid, s.proc.pid)
+		if request.Argv, err = argvOf(s.tid); err != nil {
+			if !alive(s.tid) {
+				s.resume(0)
+				return
+			}
+			l.killImage(s, "its arguments cannot be read")
+			return
+		}
 	}
 	if d := l.decide(s, &request); d.Refused() && !l.auditedImage(s, &request, d) {
 		l.killRefused(s, &request, d)
@@ -150,11 +157,13 @@ func (l *loop) refusedAsRun(s stopped, exe fileID, images []fileID, decided []st
 	}
 	name, err := startedAs(s.tid)
 	if err != nil {
-		if !alive(s.tid) {
-			return false
+		return l.killUnseen(s, "the name it was started by cannot be read")
+	}
+	var argv []string
+	if needs.Argv {
+		if argv, err = argvOf(s.tid); err != nil {
+			return l.killUnseen(s, "its arguments cannot be read")
 		}
-		l.killImage(s, "the name it was started by cannot be read")
-		return true
 	}
 	var r resolve.Object
 	task := resolve.Task{TGID: s.proc.pid, TID: s.tid}
@@ -162,10 +171,13 @@ func (l *loop) refusedAsRun(s stopped, exe fileID, images []fileID, decided []st
 	if l.findFirst(s, again) {
 		return true
 	}
-	if err != nil || r.Errno != 0 || !r.Exists {
+	if err != nil {
+		return l.killUnseen(s, "the name it was started by cannot be followed")
+	}
+	if r.Errno != 0 || !r.Exists {
 		// The name is gone again, or was a descriptor that the exec has closed: the file
 		// that runs has been decided on, and its arguments, unless somebody changed them.
-		if _, _, _, argv := identity(s.tid, s.proc.pid); needs.Argv && !endsWith(argv, decided) && alive(s.tid) {
+		if needs.Argv && !endsWith(argv, decided) && alive(s.tid) {
 			l.killImage(s, "its arguments changed while it was executed, and the name it was started by leads nowhere")
 			return true
 		}
@@ -175,7 +187,6 @@ func (l *loop) refusedAsRun(s stopped, exe fileID, images []fileID, decided []st
 	request := rules.Request{Access: decode.Exec, Program: true, First: !l.started}
 	l.file(&r, &request.File)
 	if needs.Argv {
-		_, _, _, argv := identity(s.tid, s.proc.pid)
 		request.Argv = scriptArgv(argv, name, exe == fileID{r.Stat.Dev, r.Stat.Ino})
 	}
 	if d := l.decide(s, &request); d.Refused() && !l.auditedImage(s, &request, d) {
@@ -191,11 +202,7 @@ func (l *loop) refusedAsRun(s stopped, exe fileID, images []fileID, decided []st
 func (l *loop) refusedLoader(s stopped, exe fileID, images []fileID) bool {
 	maps, err := readMaps(s.tid)
 	if err != nil {
-		if alive(s.tid) {
-			l.killImage(s, "what it maps cannot be read")
-			return true
-		}
-		return false
+		return l.killUnseen(s, "what it maps cannot be read")
 	}
 	last := exe
 	for _, m := range maps {
@@ -214,6 +221,16 @@ func (l *loop) refusedLoader(s stopped, exe fileID, images []fileID) bool {
 		}
 	}
 	return false
+}
+
+// killUnseen ends a process whose new image cannot be looked at, unless it is gone already;
+// that, and nothing else, is no refusal.
+func (l *loop) killUnseen(s stopped, why string) bool {
+	if !alive(s.tid) {
+		return false
+	}
+	l.killImage(s, why)
+	return true
 }
 
 // endsWith tells whether an argument vector is the one that was decided on. For a script
@@ -261,10 +278,12 @@ func startedAs(tid int) (string, error) {
 	return "", unix.ENOENT
 }
 
-// alive tells whether a task can still be looked at: a killed one has no exe.
+// alive tells whether a task is still in the stop that we know of, so that what we resume is
+// what we could not look at. A killed one has left it. Nothing but that is taken for an end:
+// ptrace(2) needs no descriptor, which the tree may have left us without.
 func alive(tid int) bool {
-	state := statusField(tid, "State")
-	return state != "" && state[0] != 'Z' && state[0] != 'X'
+	_, err := unix.PtraceGetEventMsg(tid)
+	return !errors.Is(err, unix.ESRCH)
 }
 
 // carryMap lets an executable mapping of a file be made and looks at what was mapped: the

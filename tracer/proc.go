@@ -45,11 +45,17 @@ func identity(tid, pid int) (exe, comm string, ppid int, argv []string) {
 	text, _ := readfile.All(procPath(tid, "comm"))
 	comm = strings.TrimSuffix(string(text), "\n")
 	ppid, _ = strconv.Atoi(statusField(pid, "PPid"))
-	raw, _ := readfile.All(procPath(tid, "cmdline"))
-	if len(raw) > 0 {
+	argv, _ = argvOf(tid)
+	return exe, comm, ppid, argv
+}
+
+// argvOf is the argument vector of a task as it stands in its memory now; nil if it has none.
+func argvOf(tid int) (argv []string, err error) {
+	raw, err := readfile.All(procPath(tid, "cmdline"))
+	if len(raw) > 0 && err == nil {
 		argv = strings.Split(strings.TrimSuffix(string(raw), "\x00"), "\x00")
 	}
-	return exe, comm, ppid, argv
+	return argv, err
 }
 
 // capSysPtrace tells whether we hold CAP_SYS_PTRACE, which lets us read tasks that made

@@ -159,7 +159,7 @@ func (l *loop) killImage(s stopped, why string) { l.killBlind(s, "execve", "os.e
 // killBlind ends a process that is in the middle of something that cannot be seen, and says so.
 // Nothing is said of one that is being killed: of that, nothing can be read either.
 func (l *loop) killBlind(s stopped, call, event, why string) {
-	if !alive(s.tid) {
+	if state := statusField(s.tid, "State"); !alive(s.tid) && (state == "" || strings.ContainsAny(state[:1], "ZX")) {
 		s.kill()
 		return
 	}
