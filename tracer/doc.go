@@ -7,7 +7,8 @@
 // Read loop.go first: it is the one flow. launch.go and stage.go bring the tree up,
 // filter.go compiles the seccomp program from the table and the policy, judge.go turns a
 // call into requests and a decision, verdict.go carries the decision out, report.go
-// writes it down, signals.go passes on what the user sends to ptguard.
+// writes it down, signals.go passes on what the user sends to ptguard, jobcontrol.go stops
+// ptguard when the program stops.
 //
 // All ptrace requests come from one OS thread, the one that Run was called on and locked:
 // the kernel knows the tracer by thread.

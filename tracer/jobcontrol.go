@@ -33,13 +33,21 @@ func (l *loop) stopWithProgram(tid int, sig unix.Signal) {
 	if os.Getpid() == 1 {
 		return // of its own name space's processes, init(1) gets no signal that it does not catch
 	}
-	if sig == unix.SIGSTOP || l.mayBeOrphaned() || !stopBy(sig, tid) {
-		// It can be neither blocked nor ignored, so the look comes before it. What stops and
-		// continues our group by it stops and continues us itself.
-		if !groupStopped(tid) {
-			return
+	hadTerminal := l.programHasTerminal()
+	for again := true; again; {
+		w := l.startWaker(tid)
+		if sig == unix.SIGSTOP || l.mayBeOrphaned() || !stopBy(sig, tid) {
+			// It can be neither blocked nor ignored, so the look comes right before it, and what
+			// happens in between is for the waker.
+			if groupStopped(tid) {
+				// To this thread: it is to stop here, before another one has taken the signal.
+				_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP)
+			}
 		}
-		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+		again = w.end() && groupStopped(tid) // it woke us for nothing
+	}
+	if hadTerminal {
+		l.returnTerminal()
 	}
 	// Here somebody has sent us SIGCONT. fg and bg send it to the whole group, so the
 	// program may have its own on the way: a second one would be seen by its handler.
@@ -50,6 +58,43 @@ func (l *loop) stopWithProgram(tid int, sig unix.Signal) {
 		time.Sleep(time.Millisecond)
 	}
 	_ = unix.Kill(l.cmd, unix.SIGCONT)
+}
+
+// programHasTerminal tells whether the terminal's foreground is a process group that the
+// program has made for itself, as an interactive shell does. Who stops and continues us as a job
+// does not know of that group.
+func (l *loop) programHasTerminal() bool {
+	group, err := unix.Getpgid(l.cmd)
+	if err != nil || group == unix.Getpgrp() {
+		return false
+	}
+	tty, err := openTerminal()
+	if err != nil {
+		return false
+	}
+	defer unix.Close(tty)
+	has, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	return err == nil && has == group
+}
+
+// returnTerminal gives the terminal to the program's process group if it has been given to ours.
+func (l *loop) returnTerminal() {
+	group, err := unix.Getpgid(l.cmd)
+	if err != nil {
+		return
+	}
+	tty, err := openTerminal()
+	if err != nil {
+		return
+	}
+	defer unix.Close(tty)
+	if has, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP); err == nil && has == unix.Getpgrp() {
+		_ = unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, group)
+	}
+}
+
+func openTerminal() (fd int, err error) {
+	return unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }
 
 // stopBy stops us by one of the terminal's stop signals if the thread is still in its group

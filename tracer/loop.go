@@ -82,6 +82,8 @@ type loop struct {
 	asking asking
 	frost  frost
 
+	wakerMem []byte // mapped, for a waker; nil until there was one
+
 	affinity []uint32 // the numbers of sched_setaffinity and sched_getaffinity
 
 	mu      sync.Mutex

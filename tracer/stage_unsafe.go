@@ -76,7 +76,7 @@ const (
 	stageFlags = unix.CLONE_VM | unix.CLONE_FILES | unix.CLONE_CHILD_CLEARTID | uintptr(unix.SIGCHLD)
 )
 
-func cloneStage(flags, stack, block, word uintptr) (pid int)
+func cloneStage(flags, stack, block, word, waker uintptr) (pid int)
 
 // stageArea lays out the strings and arrays of a stage in its mapping.
 type stageArea struct {
@@ -166,7 +166,7 @@ func startStage(spec *stageSpec) (*stage, error) {
 		env = append(env, uint64(a.text(s)))
 	}
 	b.env = a.texts(env)
-	st.pid = forkStage(a.base+stageStack, block)
+	st.pid = forkStage(stageFlags, a.base+stageStack, block, 0)
 	if st.pid < 0 {
 		st.free()
 		return nil, fmt.Errorf("start the init stage: %w", syscall.Errno(-st.pid))
@@ -179,10 +179,10 @@ func startStage(spec *stageSpec) (*stage, error) {
 //
 //go:nosplit
 //go:norace
-func forkStage(stack, block uintptr) int {
+func forkStage(flags, stack, block, waker uintptr) int {
 	all, old := ^uint64(0), uint64(0)
 	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&old)), 8, 0, 0)
-	pid := cloneStage(stageFlags, stack, block, block) // word is its first field
+	pid := cloneStage(flags, stack, block, block, waker) // word is its first field
 	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&old)), 0, 8, 0, 0)
 	return pid
 }

@@ -143,7 +143,7 @@ func TestStatusStopSignal(t *testing.T) {
 // ptguard stops later than the program.
 func TestStatusStopRace(t *testing.T) {
 	t.Parallel()
-	for _, sig := range stopSignals[:3] { // SIGSTOP
+	for _, sig := range stopSignals {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			bareAndGuarded(t, func(a *answerer) {
@@ -161,6 +161,154 @@ func TestStatusStopRace(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestStatusStopAlone: what is sent to one pid alone, the program's or that of what was started.
+func TestStatusStopAlone(t *testing.T) {
+	t.Parallel()
+	for name, with := range map[string]func(a *answerer){
+		"program, then ptguard": func(a *answerer) {
+			for _, sig := range stopSignals {
+				_ = syscall.Kill(a.cmd, sig)
+				awaitStop(a.t, a.pid)
+				_ = syscall.Kill(a.pid, syscall.SIGCONT)
+				a.answers()
+			}
+		},
+		"program, then program": func(a *answerer) {
+			for _, sig := range stopSignals {
+				_ = syscall.Kill(a.cmd, sig)
+				awaitStop(a.t, a.pid)
+				_ = syscall.Kill(a.cmd, syscall.SIGCONT)
+				a.answers()
+			}
+		},
+		"program, a race": func(a *answerer) {
+			for i := range 100 {
+				_ = syscall.Kill(a.cmd, stopSignals[i%4])
+				for began := time.Now(); time.Since(began) < time.Duration(i)*10*time.Microsecond; {
+				}
+				_ = syscall.Kill(a.cmd, syscall.SIGCONT)
+				if !a.answers() {
+					a.t.Errorf("round %d", i)
+					return
+				}
+			}
+		},
+		"ptguard": func(a *answerer) {
+			_ = syscall.Kill(a.pid, syscall.SIGSTOP)
+			awaitStop(a.t, a.pid)
+			_ = syscall.Kill(a.pid, syscall.SIGCONT)
+			a.answers()
+		},
+		"ptguard, a race": func(a *answerer) {
+			for i := range 100 {
+				_ = syscall.Kill(a.cmd, stopSignals[i%4])
+				_ = syscall.Kill(a.pid, syscall.SIGSTOP)
+				for began := time.Now(); time.Since(began) < time.Duration(i)*10*time.Microsecond; {
+				}
+				_ = syscall.Kill(a.cmd, syscall.SIGCONT)
+				_ = syscall.Kill(a.pid, syscall.SIGCONT)
+				if !a.answers() {
+					a.t.Errorf("round %d", i)
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); bareAndGuarded(t, with) })
+	}
+	// Nothing is left of a stopped run whose ptguard is killed.
+	t.Run("ptguard killed", func(t *testing.T) {
+		t.Parallel()
+		b := ktest.NewBox(t, nil)
+		r := b.Run(t, ktest.Cmd{Argv: b.Guarded(t, nil, "sh", "-c", "kill -TSTP $$"), Started: func(pid int) {
+			awaitStop(t, pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}})
+		if r.Signal != syscall.SIGKILL {
+			t.Errorf("want death by SIGKILL, got %v", r)
+		}
+		b.NoProcessLeft(t)
+	})
+	// A stopped program that is killed alone is dead to who started ptguard.
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		for _, guarded := range []bool{false, true} {
+			b := ktest.NewBox(t, nil)
+			argv := []string{"sh", "-c", "echo $$ >pid.tmp; mv pid.tmp pid; kill -TSTP $$; exit 3"}
+			if guarded {
+				argv = b.Guarded(t, nil, argv...)
+			}
+			r := b.Run(t, ktest.Cmd{Argv: argv, Started: func(pid int) {
+				awaitStop(t, pid)
+				cmd, _ := strconv.Atoi(strings.TrimSpace(b.Text(t, "work/pid")))
+				_ = syscall.Kill(cmd, syscall.SIGKILL)
+			}})
+			if r.Signal != syscall.SIGKILL {
+				t.Errorf("guarded %v: want death by SIGKILL, got %v", guarded, r)
+			}
+		}
+	})
+}
+
+// waiter starts its arguments, says what stops them, and continues them each time. Its first
+// argument: "group", they are a process group, which it continues; "orphan", they are in
+// the waiter's own, which is orphaned; "other", as that, and it does not say by what they stop.
+const waiter = `
+import os, signal, sys
+how = sys.argv[1]
+def wait():
+    p = os.fork()
+    if p == 0:
+        if how == 'group': os.setpgid(0, 0)
+        os.execvp(sys.argv[2], sys.argv[2:])
+    while True:
+        s = os.waitpid(p, os.WUNTRACED)[1]
+        if not os.WIFSTOPPED(s): return os.waitstatus_to_exitcode(s)
+        print('stopped', signal.Signals(os.WSTOPSIG(s)).name if how != 'other' else '', flush=True)
+        if how == 'group': os.killpg(p, signal.SIGCONT)
+        else: os.kill(p, signal.SIGCONT)
+if how == 'group': sys.exit(wait())
+p = os.fork()
+if p == 0:
+    os.setsid()
+    os._exit(wait())
+os._exit(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]))
+`
+
+// TestStatusStopSeen: what a parent sees that waits for stopped children.
+func TestStatusStopSeen(t *testing.T) {
+	t.Parallel()
+	wrap := func(how string) []string { return []string{"python3", "-c", waiter, how} }
+	for name, c := range map[string]ktest.Case{
+		// A handler that runs twice would be seen in the count.
+		"one SIGCONT": {Wrap: wrap("group"), Argv: []string{"python3", "-c", `
+import os, signal
+n = 0
+def heard(*_):
+    global n; n += 1
+signal.signal(signal.SIGCONT, heard)
+for i in range(20):
+    os.kill(os.getpid(), [signal.SIGTSTP, signal.SIGSTOP][i % 2])
+    print('on', n)`}, Stdout: "on 19\non 20\n"},
+		"own group": {Wrap: wrap("group"), Argv: []string{"python3", "-c", "import os, signal\nos.setpgid(0, 0)\nfor s in 'TSTP', 'TTIN', 'TTOU', 'STOP': os.kill(os.getpid(), signal.Signals['SIG' + s])\nos._exit(4)"}, Status: 4, Stdout: "stopped SIGTSTP\nstopped SIGTTIN\nstopped SIGTTOU\nstopped SIGSTOP\n"},
+		// In an orphaned group the stop signals of the terminal stop nobody (setpgid(2)).
+		"orphaned group": {Wrap: wrap("orphan"), Argv: []string{"sh", "-c", "kill -TSTP $$; echo on; kill -TTIN $$; kill -STOP $$; echo on; exit 4"}, Status: 4, Stdout: "on\nstopped SIGSTOP\non\n"},
+		// The program's own group is not orphaned, for we are outside and in the same session.
+		"orphaned group, own group": {Wrap: wrap("other"), Argv: []string{"python3", "-c", "import os, signal\nos.setpgid(0, 0)\nos.kill(os.getpid(), signal.SIGTSTP)\nos._exit(4)"}, Status: 4, Stdout: "stopped \n"},
+		"first thread ended": {Wrap: wrap("group"), Argv: []string{"python3", "-c", `
+import ctypes, os, platform, signal, threading
+def rest():
+    while open(f'/proc/{os.getpid()}/stat').read().rsplit(') ')[1][0] != 'Z': pass
+    os.kill(os.getpid(), signal.SIGTSTP)
+    os.write(1, b'on\n')
+    os._exit(4)
+threading.Thread(target=rest).start()
+ctypes.CDLL(None).syscall(60 if platform.machine() == 'x86_64' else 93, 0)`}, Status: 4, Stdout: "stopped SIGTSTP\non\n"},
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); ktest.Same(t, c) })
 	}
 }
 
@@ -219,10 +367,21 @@ func TestStatusJobs(t *testing.T) {
 				term.Send("\x04")
 				term.Expect(`\[0\]> `)
 
+				// The program stops before ptguard does, which is what the shell has to hear of.
+				jobStopped := func() {
+					t.Helper()
+					if !ktest.Until(20*time.Second, func() bool {
+						term.Send("jobs\n")
+						return strings.Contains(term.Expect(`(?s)jobs\r\n(.*?)\[0\]> `)[1], "Stopped")
+					}) {
+						t.Fatalf("the shell never hears of a stop: %q", term.Text())
+					}
+				}
 				// A reader in the background stops, goes on in the foreground, is stopped there, and
 				// stops again when it is sent to the background.
 				term.Send("$P ./cats a &\n")
 				a := pids("a")[0]
+				jobStopped()
 				awaitState(t, a, "Tt")
 				term.Send("fg\n")
 				term.Expect(`./cats a\r\n`)
@@ -232,6 +391,8 @@ func TestStatusJobs(t *testing.T) {
 				term.Expect(`\[148\]> `)
 				term.Send("bg; echo on\n")
 				term.Expect(`on\r\n`)
+				term.Expect(`\[0\]> `)
+				jobStopped()
 				awaitState(t, a, "Tt")
 				term.Send("fg\n")
 				term.Expect(`./cats a\r\n`)
@@ -240,6 +401,22 @@ func TestStatusJobs(t *testing.T) {
 				term.Send("\x03")
 				term.Expect(`\[130\]> `)
 
+				// An inner shell that suspends itself, by SIGSTOP.
+				term.Send("$P bash --norc --noediting -i\n")
+				term.Expect(`\[0\]> `)
+				for range 2 {
+					term.Send("suspend\n")
+					term.Expect(`Stopped`)
+					term.Expect(`\[147\]> `)
+					term.Send("fg\n")
+					term.Expect(`bash --norc --noediting -i\r\n`)
+					term.Expect(`\[\d+\]> `)
+					term.Send("echo in''side\n")
+					term.Expect(`inside\r\n`)
+					term.Expect(`\[0\]> `)
+				}
+				term.Send("exit 5\n")
+				term.Expect(`\[5\]> `)
 				term.Send("exit 6\n")
 				if ws := term.Wait(); ws.ExitStatus() != 6 {
 					t.Errorf("the outer shell ended with %v", ws)
