@@ -18,7 +18,8 @@ type ahead struct {
 	resolve *resolve.Resolver
 	classes []decode.Class
 	err     error
-	trial   <-chan string // what tryLayers gave
+	tried   bool
+	trial   string // what tryLayers gave
 }
 
 var begun chan ahead
@@ -29,15 +30,13 @@ var begun chan ahead
 func Begin(cfg *Config) {
 	found := make(chan ahead, 1)
 	begun = found
-	var trial chan string
-	if cfg.Backstop != BackstopOff && !cfg.Audit {
-		trial = make(chan string, 1)
-		noNewPrivs := !cfg.AllowSetuid
-		go func() { trial <- tryLayers(noNewPrivs) }()
-	}
+	try, noNewPrivs := cfg.Backstop != BackstopOff && !cfg.Audit, !cfg.AllowSetuid
 	go func() {
 		a := look()
-		a.trial = trial
+		if a.tried = try && a.err == nil; a.tried {
+			a.trial = tryLayers(noNewPrivs)
+		}
+		inherit.Ignored()
 		found <- a
 	}()
 }
@@ -57,16 +56,16 @@ func look() (a ahead) {
 		a.err = fmt.Errorf("already guarded or traced by pid %s: a process has one tracer", pid)
 		return a
 	}
-	if a.facts, a.err = newFacts(); a.err != nil {
+	var mounts []byte
+	if mounts, a.err = watchMounts(); a.err != nil {
+		return a
+	}
+	if a.facts, a.err = newFacts(mounts); a.err != nil {
 		return a
 	}
 	if a.resolve, a.err = resolve.New(); a.err != nil {
 		return a
 	}
-	if a.err = watchMounts(); a.err != nil {
-		return a
-	}
 	a.classes = native.Classes()
-	inherit.Ignored()
 	return a
 }

@@ -3,7 +3,6 @@
 package tracer
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -141,28 +140,18 @@ func tryLayers(noNewPrivs bool) (why string) {
 		return err.Error()
 	}
 	defer d.Close()
-	landlock.OnOwnThread(func() {
-		var err error
-		if noNewPrivs {
-			err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-		}
-		for range 2 { // ours, and within it the tree's
-			if err == nil {
-				err = d.Enter()
-			}
-		}
-		if none := tryListener(); none != nil {
-			why = fmt.Sprintf("it needs a seccomp listener, and there can be none (%v)", none)
-			return
-		}
-		switch {
-		case errors.Is(err, unix.E2BIG):
-			why = "ptguard runs in as many Landlock domains as the kernel allows"
-		case err != nil:
-			why = err.Error()
-		}
-	})
-	return why
+	layers, listener, err := tryInside(d.FD(), noNewPrivs)
+	switch {
+	case err != nil:
+		return err.Error()
+	case listener != 0:
+		return fmt.Sprintf("it needs a seccomp listener, and there can be none (%v)", listener)
+	case layers == unix.E2BIG:
+		return "ptguard runs in as many Landlock domains as the kernel allows"
+	case layers != 0:
+		return fmt.Sprintf("landlock_restrict_self: %v", layers)
+	}
+	return ""
 }
 
 // bindAgain has ptguard bind a copy of the socket of a bind(2) to a path that is about to run, with the
@@ -207,19 +196,6 @@ func (l *loop) bindFor(s stopped, socket int, name string) error {
 	}))
 	if foreign {
 		return unix.EACCES
-	}
-	return err
-}
-
-// tryListener loads a filter with a listener that never hears anything. The thread keeps it,
-// and no_new_privs.
-func tryListener() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	fd, err := loadFilter([]unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, true)
-	if err == nil {
-		unix.Close(fd)
 	}
 	return err
 }

@@ -46,13 +46,10 @@ var knobs = []string{"proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs",
 // as such, which only refuses more.
 const maxMade = 1 << 16
 
-func newFacts() (facts, error) {
+// newFacts begins with what the mounts say (proc_pid_mountinfo(5)).
+func newFacts(mounts []byte) (facts, error) {
 	f := facts{made: map[string]struct{}{}, foreign: map[string]struct{}{}, bound: map[uint64]bool{}, zombies: map[int]struct{}{}, kernelFS: map[uint64]bool{}}
-	text, err := readfile.All("/proc/self/mountinfo")
-	if err != nil {
-		return f, fmt.Errorf("find the kernel's own file systems: %w", err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(mounts)) {
 		before, after, ok := strings.Cut(line, " - ") // proc_pid_mountinfo(5)
 		fields := strings.Fields(before)
 		kind, _, _ := strings.Cut(after, " ")

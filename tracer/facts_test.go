@@ -21,7 +21,7 @@ func TestBookedOnSuccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	facts, err := newFacts()
+	facts, err := newFacts(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
+	"ptguard/internal/readfile"
 	"ptguard/internal/resolve"
 	"ptguard/rules"
 )
@@ -25,8 +26,11 @@ type Inquiry struct {
 // a run could not start either.
 func NewInquiry(p *rules.Policy, name string) (*Inquiry, error) {
 	l := &loop{cfg: &Config{Policy: p}, tasks: map[int]*task{}, started: true}
-	var err error
-	if l.facts, err = newFacts(); err != nil {
+	mounts, err := readfile.All("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("find the kernel's own file systems: %w", err)
+	}
+	if l.facts, err = newFacts(mounts); err != nil {
 		return nil, err
 	}
 	if l.resolve, err = resolve.New(); err != nil {

@@ -315,30 +315,3 @@ func getSigaction(sig int, act *sigaction) error {
 	}
 	return nil
 }
-
-// loadFilter installs the program on the calling thread and says so if the kernel did not
-// (go-seccomp-bpf's loader ignores that).
-//
-// With listen it gives the descriptor of the notification listener, else -1.
-func loadFilter(program []unix.SockFilter, listen bool) (fd int, err error) {
-	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	flags := uintptr(0)
-	if listen {
-		// Signals wait while our listener answers (Linux 5.19).
-		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-	}
-	r, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
-	if listen && errno == unix.EINVAL {
-		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
-		r, _, errno = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
-	}
-	switch {
-	case errno != 0:
-		return -1, errno
-	case listen:
-		return int(r), nil
-	case r != 0:
-		return -1, unix.EINVAL
-	}
-	return -1, nil
-}

@@ -127,8 +127,8 @@ func run(cfg *Config) (result Result, err error) {
 	children := !errors.Is(err, unix.ECHILD)
 	l := &loop{children: children, cfg: cfg, tasks: map[int]*task{}, scopes: map[scopeKey]*scope{}, tracer: unix.Gettid()}
 	l.facts, l.resolve = found.facts, found.resolve
-	if found.trial != nil {
-		l.trial = func() string { return <-found.trial }
+	if found.tried {
+		l.trial = func() string { return found.trial }
 	}
 	classes := found.classes
 	if copy(l.classes[:], classes) < len(classes) {

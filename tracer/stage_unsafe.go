@@ -46,9 +46,10 @@ type stageBlock struct {
 	step, item, errno int32 // of what failed
 	listener          int32 // -1: the kernel had none to give
 
-	newSession, privileges, noCore, listen bool
-	domain                                 int32
-	parent                                 int32
+	trial                          bool // it is none: see tryInside
+	newSession, privileges, noCore bool
+	domain                         int32
+	parent                         int32
 
 	ignored, blocked uint64
 	keep, limits     uintptr // arrays of int64 and of stageLimit
@@ -74,6 +75,8 @@ const (
 	stageStack = 32 << 10
 	// stageFlags: our memory and descriptors, and all else its own. Its end is a SIGCHLD to us.
 	stageFlags = unix.CLONE_VM | unix.CLONE_FILES | unix.CLONE_CHILD_CLEARTID | uintptr(unix.SIGCHLD)
+	// trialFlags: a thread of ours, whose end we wait for.
+	trialFlags = unix.CLONE_VM | unix.CLONE_FILES | unix.CLONE_FS | unix.CLONE_SIGHAND | unix.CLONE_THREAD | unix.CLONE_SYSVSEM | unix.CLONE_VFORK
 )
 
 func cloneStage(flags, stack, block, word, waker uintptr) (pid int)
@@ -187,6 +190,33 @@ func forkStage(flags, stack, block, waker uintptr) int {
 	return pid
 }
 
+// tryInside has a thread that the Go runtime knows nothing of, and that ends with it, enter a
+// Landlock domain twice and load a filter with a listener. layers and listener are what became
+// of it, err that there was no such thread.
+func tryInside(domain int, noNewPrivs bool) (layers, listener syscall.Errno, err error) {
+	mem, err := unix.Mmap(-1, 0, stageStack+4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	a := &stageArea{mem: mem, base: stageAt(mem), next: stageStack}
+	room, block := a.take(int(unsafe.Sizeof(stageBlock{})))
+	b := (*stageBlock)(unsafe.Pointer(unsafe.SliceData(room)))
+	b.trial, b.privileges, b.domain = true, noNewPrivs, int32(domain)
+	filter, at := a.take(8) // one struct sock_filter
+	binary.NativeEndian.PutUint16(filter, unix.BPF_RET|unix.BPF_K)
+	binary.NativeEndian.PutUint32(filter[4:], unix.SECCOMP_RET_ALLOW)
+	b.program = stageProgram{1, at}
+	b.step = failParent // it has not come to its end
+	if tid := forkStage(trialFlags, a.base+stageStack, block, 0); tid < 0 {
+		return 0, 0, syscall.Errno(-tid)
+	}
+	if b.step != failNone {
+		return 0, 0, errStageGone
+	}
+	return syscall.Errno(b.errno), syscall.Errno(b.item), nil
+}
+
 // load gives the stage its filter. It must have one before release.
 func (st *stage) load(filter []unix.SockFilter) error {
 	if len(filter) == 0 || len(filter) > maxFilter {
@@ -268,6 +298,9 @@ var _ = stageMain // cloneStage calls it
 //go:nosplit
 //go:norace
 func stageMain(b *stageBlock) {
+	if b.trial {
+		stageTrial(b)
+	}
 	var errno syscall.Errno
 	for sig := uintptr(1); sig <= 64; sig++ {
 		if sig == uintptr(unix.SIGKILL) || sig == uintptr(unix.SIGSTOP) {
@@ -343,17 +376,54 @@ func stageMain(b *stageBlock) {
 	stageFailed(b, failExec, 0, errno)
 }
 
+// stageTrial does what tryInside says: errno is the first error of entering, item that of
+// loading. The thread keeps what it has entered, and ends.
+//
+//go:nosplit
+//go:norace
+func stageTrial(b *stageBlock) {
+	var errno, none syscall.Errno
+	if b.privileges {
+		_, errno = stageSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0)
+	}
+	for range 2 { // ours, and within it the tree's
+		if errno == 0 {
+			_, errno = stageSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(b.domain), 0, 0, 0)
+		}
+	}
+	fd := ^uintptr(0)
+	if _, none = stageSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0); none == 0 {
+		fd, none = stageListen(b)
+	}
+	if none == 0 {
+		_, _ = stageSyscall(unix.SYS_CLOSE, fd, 0, 0, 0)
+	}
+	b.errno, b.item, b.step = int32(errno), int32(none), failNone
+	for {
+		_, _ = stageSyscall(unix.SYS_EXIT, 0, 0, 0, 0) // of this thread
+	}
+}
+
+// stageListen loads the filter with a listener.
+//
+//go:nosplit
+//go:norace
+func stageListen(b *stageBlock) (fd uintptr, errno syscall.Errno) {
+	const listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+	// Signals wait while our listener answers (Linux 5.19).
+	fd, errno = stageSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, listen|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, uintptr(unsafe.Pointer(&b.program)), 0)
+	if errno == unix.EINVAL {
+		fd, errno = stageSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, listen, uintptr(unsafe.Pointer(&b.program)), 0)
+	}
+	return fd, errno
+}
+
 // stageLoad loads the filter, if it can with a listener, whose descriptor is then ours too.
 //
 //go:nosplit
 //go:norace
 func stageLoad(b *stageBlock) {
-	const listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
-	// Signals wait while our listener answers (Linux 5.19).
-	fd, errno := stageSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, listen|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, uintptr(unsafe.Pointer(&b.program)), 0)
-	if errno == unix.EINVAL {
-		fd, errno = stageSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, listen, uintptr(unsafe.Pointer(&b.program)), 0)
-	}
+	fd, errno := stageListen(b)
 	if errno == unix.EBUSY { // a listener of whoever contains us: seccomp has but one
 		var r uintptr
 		if r, errno = stageSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&b.program)), 0); errno == 0 && r != 0 {

@@ -5,8 +5,6 @@ package tracer
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -46,20 +44,26 @@ func isServed(dev uint64) bool {
 	return devices != nil && (*devices)[dev]
 }
 
-// readServed reads the mounts (proc_pid_mountinfo(5)).
-func readServed(mounts *os.File) error {
-	text := make([]byte, 0, 1<<14)
-	for at := int64(0); ; {
-		n, err := mounts.ReadAt(text[len(text):cap(text)], at)
-		text, at = text[:len(text)+n], at+int64(n)
-		if errors.Is(err, io.EOF) || n == 0 && err == nil {
-			break
-		}
-		if err != nil {
-			return err
-		}
+// readServed reads the mounts (proc_pid_mountinfo(5)) from an open file.
+func readServed(mounts int) (text []byte, err error) {
+	text = make([]byte, 0, 1<<13)
+	for {
 		text = slices.Grow(text, 1<<12)
+		n, err := unix.Pread(mounts, text[len(text):cap(text)], int64(len(text)))
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return text, noteServed(text)
+		default:
+			text = text[:len(text)+n]
+		}
 	}
+}
+
+// noteServed finds the served file systems among the mounts.
+func noteServed(text []byte) error {
 	devices, root := map[uint64]bool{}, uint64(0)
 	for line := range strings.Lines(string(text)) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -90,26 +94,28 @@ func readServed(mounts *os.File) error {
 	return nil
 }
 
-// watchMounts finds the served file systems, now and whenever the mounts change.
-func watchMounts() error {
-	mounts, err := os.Open("/proc/self/mountinfo")
+// watchMounts finds the served file systems, now and whenever the mounts change, and gives the
+// mounts as they are.
+func watchMounts() ([]byte, error) {
+	mounts, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	var text []byte
 	if err == nil {
-		err = readServed(mounts)
+		text, err = readServed(mounts)
 	}
 	if err != nil {
-		return fmt.Errorf("find the served file systems: %w", err)
+		return nil, fmt.Errorf("find the served file systems: /proc/self/mountinfo: %w", err)
 	}
 	go func() {
 		for {
-			polled := []unix.PollFd{{Fd: int32(mounts.Fd()), Events: unix.POLLPRI}}
+			polled := []unix.PollFd{{Fd: int32(mounts), Events: unix.POLLPRI}}
 			if _, err := unix.Poll(polled, -1); err != nil && !errors.Is(err, unix.EINTR) {
 				return
 			}
 			mountChanges.Add(1)
-			_ = readServed(mounts) // what cannot be read leaves what was known
+			_, _ = readServed(mounts) // what cannot be read leaves what was known
 		}
 	}()
-	return nil
+	return text, nil
 }
 
 // findings are what other threads have found out for one call of a task; they are kept until
