@@ -64,6 +64,11 @@ func (p *Policy) decide(r *Request, c *chain) Decision {
 		return Decision{Verdict: Allow, Rule: ruleCopy, Access: r.Access}
 	}
 
+	if p.outOfReach(r) {
+		c.note(stepGuards, ruleUnreachable, Refuses, r.Access)
+		return refuse(ruleUnreachable, r.Access)
+	}
+
 	// 3. Mode open.
 	if p.mode == ModeOpen {
 		c.note(stepOpen, p.modeRule, Grants, r.Access)
@@ -447,6 +452,19 @@ func (p *Policy) carriesAlong(q *question) *Rule {
 	return e.rule
 }
 
+// outOfReach tells whether what is asked about has a name that nobody can know, so that denies
+// and seals cannot be asked for it: a directory can be moved so deep that what lies in it has
+// none. What a descriptor holds was decided on when it was opened, and looking is free where no
+// rule hides anything.
+func (p *Policy) outOfReach(r *Request) bool {
+	f := &r.File
+	if !f.Unreachable || p.mode == ModeOpen && p.machine.Seals == nil {
+		return false
+	}
+	missing := r.Access &^ f.Held
+	return missing&^decode.Look != 0 || missing != 0 && p.need.Looks
+}
+
 // intrinsic are the built-in roots that go by what an object is, not by its name.
 func (p *Policy) intrinsic(q *question, missing decode.Access) (decode.Access, *Rule) {
 	f := &q.r.File
@@ -480,13 +498,17 @@ func (p *Policy) intrinsic(q *question, missing decode.Access) (decode.Access, *
 
 var (
 	ruleOwnDescriptor = &Rule{Pos: "builtin own-descriptor", Layer: LayerBuiltin, Verb: "allow", Text: "own descriptors", Reason: "the tree holds it open", Access: decode.AllFile &^ decode.Exec}
-	ruleOwnProc       = &Rule{Pos: "builtin own-proc", Layer: LayerBuiltin, Verb: "allow", Text: "/proc/<own>", Reason: "a process of the tree looks at its own", Access: readBundle | decode.Write}
-	ruleDevice        = &Rule{Pos: "builtin device", Layer: LayerBuiltin, Verb: "allow", Text: "null zero full random urandom tty ptmx", Reason: "a device that everybody may use", Access: decode.Look | decode.Read | decode.Write | decode.Map}
-	ruleOwnPTY        = &Rule{Pos: "builtin own-pty", Layer: LayerBuiltin, Verb: "allow", Text: "/dev/pts/<own>", Reason: "the tree's own terminal", Access: decode.Look | decode.Read | decode.Write | decode.Attr}
-	ruleAddress       = &Rule{Pos: "builtin abstract", Layer: LayerBuiltin, Verb: "allow", Text: "unix @<own>", Reason: "abstract socket names are free within the tree", Access: decode.Connect | decode.Bind}
-	ruleUnspec        = &Rule{Pos: "builtin unspec", Layer: LayerBuiltin, Verb: "allow", Text: "AF_UNSPEC", Reason: "it dissolves an association", Access: decode.Connect | decode.Bind}
-	ruleNetlink       = &Rule{Pos: "builtin netlink", Layer: LayerBuiltin, Verb: "allow", Text: "netlink-route", Reason: "programs ask the kernel for interfaces and routes", Access: decode.Connect | decode.Bind}
-	ruleFamilies      = &Rule{Pos: "builtin families", Layer: LayerBuiltin, Verb: "guard", Text: "unix inet inet6 netlink-route", Access: decode.Connect | decode.Bind, fix: "-"}
+	ruleUnreachable   = &Rule{
+		Pos: "builtin unreachable", Layer: LayerBuiltin, Verb: "deny", Text: "what no path leads to", Access: decode.AllFile | decode.Connect | decode.Bind, fix: "-",
+		Reason: "no path leads to it (its name is longer than PATH_MAX, or of another mount), so no rule can be asked about it", Hint: "use shorter names, or fewer folders in folders",
+	}
+	ruleOwnProc  = &Rule{Pos: "builtin own-proc", Layer: LayerBuiltin, Verb: "allow", Text: "/proc/<own>", Reason: "a process of the tree looks at its own", Access: readBundle | decode.Write}
+	ruleDevice   = &Rule{Pos: "builtin device", Layer: LayerBuiltin, Verb: "allow", Text: "null zero full random urandom tty ptmx", Reason: "a device that everybody may use", Access: decode.Look | decode.Read | decode.Write | decode.Map}
+	ruleOwnPTY   = &Rule{Pos: "builtin own-pty", Layer: LayerBuiltin, Verb: "allow", Text: "/dev/pts/<own>", Reason: "the tree's own terminal", Access: decode.Look | decode.Read | decode.Write | decode.Attr}
+	ruleAddress  = &Rule{Pos: "builtin abstract", Layer: LayerBuiltin, Verb: "allow", Text: "unix @<own>", Reason: "abstract socket names are free within the tree", Access: decode.Connect | decode.Bind}
+	ruleUnspec   = &Rule{Pos: "builtin unspec", Layer: LayerBuiltin, Verb: "allow", Text: "AF_UNSPEC", Reason: "it dissolves an association", Access: decode.Connect | decode.Bind}
+	ruleNetlink  = &Rule{Pos: "builtin netlink", Layer: LayerBuiltin, Verb: "allow", Text: "netlink-route", Reason: "programs ask the kernel for interfaces and routes", Access: decode.Connect | decode.Bind}
+	ruleFamilies = &Rule{Pos: "builtin families", Layer: LayerBuiltin, Verb: "guard", Text: "unix inet inet6 netlink-route", Access: decode.Connect | decode.Bind, fix: "-"}
 )
 
 // deviceRule grants the devices that are granted without a rule, by number, wherever they lie.

@@ -725,3 +725,33 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 }
+
+// What has a name that cannot be told is refused, but for what a descriptor holds and for
+// looking where nothing is hidden; what has none at all is the tree's own.
+func TestUnreachable(t *testing.T) {
+	ask := func(p *Policy, access, held decode.Access, unreachable bool) Verdict {
+		return p.Decide(&Request{Access: access, File: File{Nameless: true, Unreachable: unreachable, Exists: true, Mode: typeRegular | 0o644, Held: held}}).Verdict
+	}
+	permissive := compile(t, nil, "", FlagValues{})
+	hides := compile(t, nil, "files: { hide: [ \"**/.env\" ] }", FlagValues{})
+	open := compile(t, nil, "mode: open", FlagValues{})
+	for _, p := range []*Policy{permissive, hides} {
+		for _, access := range []decode.Access{decode.Read, decode.Write, decode.List, decode.Create, decode.Remove, decode.Attr, decode.Map, decode.Read | decode.Write} {
+			if got := ask(p, access, 0, true); got != Deny {
+				t.Errorf("%v: %v", access, got)
+			}
+			if got := ask(p, access, 0, false); got != Allow {
+				t.Errorf("%v of a pipe: %v", access, got)
+			}
+			if got := ask(p, access, access, true); got != Allow {
+				t.Errorf("%v, held: %v", access, got)
+			}
+			if got := ask(open, access, 0, true); got != Allow {
+				t.Errorf("%v in mode open: %v", access, got)
+			}
+		}
+	}
+	if a, b := ask(permissive, decode.Look, 0, true), ask(hides, decode.Look, 0, true); a != Allow || b != Deny {
+		t.Errorf("look: %v, and %v where something is hidden", a, b)
+	}
+}

@@ -108,6 +108,9 @@ type File struct {
 	Above []seals.Inode
 	// Nameless: a pipe, socket, memfd, deleted file: no name in the file system.
 	Nameless bool
+	// Unreachable: Nameless, though it lies in a directory: the name is longer than PATH_MAX,
+	// or of another mount. A rule may cover it, and nobody can tell.
+	Unreachable bool
 	// Memfd: Nameless, and made by memfd_create (for exec.allow: [memfd]).
 	Memfd bool
 	// Held is what a descriptor of the tree already allows on this object (reopening of

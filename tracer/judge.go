@@ -721,6 +721,7 @@ func (l *loop) file(r *resolve.Object, f *rules.File) {
 	l.sealFacts(r, f)
 	f.Nameless = r.Nameless
 	f.Memfd = r.NamelessKind == "memfd"
+	f.Unreachable = r.NamelessKind == "unreachable"
 	if r.ProcPID != 0 {
 		f.Owner = l.owner(r.ProcPID)
 	}

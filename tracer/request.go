@@ -45,6 +45,7 @@ var requestFacts = []fact{
 	{"kernel-fs", func(q *rules.Request) bool { return q.File.KernelFS }, func(q *rules.Request) { q.File.KernelFS = true }},
 	{"own-pty", func(q *rules.Request) bool { return q.File.OwnPTY }, func(q *rules.Request) { q.File.OwnPTY = true }},
 	{"memfd", func(q *rules.Request) bool { return q.File.Memfd }, func(q *rules.Request) { q.File.Memfd = true }},
+	{"unreachable", func(q *rules.Request) bool { return q.File.Unreachable }, func(q *rules.Request) { q.File.Unreachable = true }},
 	{"program", func(q *rules.Request) bool { return q.Program }, func(q *rules.Request) { q.Program = true }},
 	{"loader", func(q *rules.Request) bool { return q.Loader }, func(q *rules.Request) { q.Loader = true }},
 	{"first", func(q *rules.Request) bool { return q.First }, func(q *rules.Request) { q.First = true }},
