@@ -81,6 +81,8 @@ type loop struct {
 
 	asking asking
 	frost  frost
+	// orphans wait for the event of their parent.
+	orphans []*task
 
 	wakerMem []byte // mapped, for a waker; nil until there was one
 
@@ -140,7 +142,7 @@ func (l *loop) dispatch(tid int, status unix.WaitStatus) {
 	t := l.tasks[tid]
 	if t == nil {
 		t = l.adopt(tid)
-		if l.cfg.Scopes != nil && !l.dying.Load() {
+		if (t.space.adopted || l.cfg.Scopes != nil) && !l.dying.Load() {
 			l.holdOrphan(t, status)
 			return
 		}
@@ -206,11 +208,18 @@ func isStopSignal(sig unix.Signal) bool {
 // (techniques A20). What only the parent's event could tell is taken to be the stricter.
 func (l *loop) adopt(tid int) *task {
 	t := &task{tid: tid, slot: -1}
-	t.enter(&space{crowded: true, strangers: true})
-	if pid := threadGroup(tid); pid != tid && l.tasks[pid] != nil {
-		t.proc = l.tasks[pid].proc
+	pid := threadGroup(tid)
+	if leader := l.tasks[pid]; pid != tid && leader != nil {
+		t.proc = leader.proc
+		if sp := leader.space; sp != nil { // threads have one memory (clone(2), CLONE_THREAD)
+			sp.strangers = true
+			t.enter(sp)
+		}
 	} else {
 		t.proc = &process{pid: pid, core: l.core, adopted: true, sharesFiles: true, fenced: l.fences, filtered: l.ownFilters(tid)}
+	}
+	if t.space == nil {
+		t.enter(&space{crowded: true, strangers: true, adopted: true})
 	}
 	l.book(t)
 	near.adopt(t)
@@ -299,6 +308,7 @@ func (l *loop) execed(s stopped) {
 			}
 		}
 	}
+	l.noEventFrom(s.tid)
 	once := s.wait.once // the answer was about this exec
 	l.leave(s.task)
 	s.enter(&space{})
@@ -329,12 +339,16 @@ func (l *loop) exited(tid int, status unix.WaitStatus) {
 		if t.space != nil && status.Signaled() {
 			t.space.strangers = true // it may have been in a fork
 		}
+		if t.orphan != nil {
+			l.forgetOrphan(t)
+		}
 		l.leave(t)
 		l.listener.take(tid)
 		forgetFindings(tid)
 	}
 	l.unbook(tid)
 	l.dropStop(tid)
+	l.noEventFrom(tid)
 	if tid != l.cmd {
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
@@ -271,36 +270,4 @@ func (l *loop) script(s stopped) string {
 		return ""
 	}
 	return name
-}
-
-// orphan is a task that was seen before its parent's event: where it belongs is not known.
-type orphan struct{ status unix.WaitStatus }
-
-// orphanTime is how long a parent's event may take. It comes at once, unless the parent was
-// killed in between.
-const orphanTime = 5 * time.Second
-
-// holdOrphan keeps a task in its first stop until its parent's event says in which scope it
-// is. If that never comes, it is taken to be in scope user.
-func (l *loop) holdOrphan(t *task, status unix.WaitStatus) {
-	t.inStop, t.orphan = true, &orphan{status}
-	time.AfterFunc(orphanTime, func() {
-		l.post(func() {
-			if l.tasks[t.tid] != t || t.orphan == nil {
-				return
-			}
-			key := scopeKey{name: rules.ScopeUser}
-			if l.scopes[key] == nil {
-				l.scopes[key] = &scope{name: key.name, policy: l.cfg.Policy.Narrow(l.cfg.Scopes.Named(key.name).Policy)}
-			}
-			l.takeIn(t, l.scopes[key])
-		})
-	})
-}
-
-// takeIn lets a held task run, in a scope.
-func (l *loop) takeIn(t *task, sc *scope) {
-	status := t.orphan.status
-	t.scope, t.orphan = sc, nil
-	l.dispatch(t.tid, status)
 }

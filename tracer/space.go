@@ -23,6 +23,9 @@ type space struct {
 	held      []stopped // siblings that wait in their stop for the set-up
 	tries     int       // failed set-ups in a row
 	noExec    bool      // the window may not be executable here
+	// adopted: it was made for a task that was seen before its parent's event, and may be the
+	// memory of that parent. An exec puts another in its place.
+	adopted bool
 }
 
 type spaceState uint8
@@ -90,9 +93,14 @@ func (t *task) childSpace(flags uint64) *space {
 	return sp
 }
 
-// adopted notes what an event tells of a child that was seen before it: its memory may be
-// that of its parent, although it is booked as a space of its own.
+// adopted notes what an event tells of a child that was seen before it. If the child has needed no
+// window yet it gets the space that it would have got with the event; else its memory may be that
+// of its parent, although it is booked as a space of its own, with a window of its own.
 func (l *loop) adopted(parent stopped, child *task, flags uint64) {
+	if sp := child.space; parent.space != nil && sp != nil && sp.adopted && sp.state == spaceNone && sp.win == nil && sp.tries == 0 && sp.tasks == 1 && len(sp.held) == 0 {
+		sp.tasks--
+		child.enter(parent.childSpace(flags))
+	}
 	if parent.space != nil {
 		parent.space.strangers = true
 	}
