@@ -3,11 +3,14 @@
 package tracer
 
 import (
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+	"ptguard/internal/readfile"
 	"ptguard/rules"
 )
 
@@ -17,26 +20,63 @@ import (
 // leave a window of its own in its parent's memory, where it is sealed for good.
 type orphan struct{ status unix.WaitStatus }
 
-// How long a parent's event may take. It comes at once, unless the parent was killed in between;
-// where that shows, nobody waits for it. In a wrong scope a task would be judged by other rules, of
-// a wrong memory the price is a window.
+// A parent's event comes at once, unless the parent was killed in between. orphanTime is how long
+// it is waited for at most, and orphanLook how often it is looked whether it can still come.
 const (
-	scopeTime = 5 * time.Second
-	spaceTime = 50 * time.Millisecond
+	orphanTime = 5 * time.Second
+	orphanLook = 20 * time.Millisecond
 )
 
 func (l *loop) holdOrphan(t *task, status unix.WaitStatus) {
 	t.inStop, t.orphan, t.waits = true, &orphan{status}, "its parent's event"
 	l.orphans = append(l.orphans, t)
-	if l.tasks[parentOf(t.tid)] == nil {
+	l.watchOrphan(t, time.Now().Add(orphanTime))
+}
+
+// watchOrphan goes on with a held task once no event can be expected.
+func (l *loop) watchOrphan(t *task, deadline time.Time) {
+	if l.tasks[t.tid] != t || t.orphan == nil {
+		return
+	}
+	if !l.mayTell(parentOf(t.tid)) || time.Now().After(deadline) {
 		l.takeInAlone(t)
 		return
 	}
-	wait := spaceTime
-	if l.cfg.Scopes != nil {
-		wait = scopeTime
+	time.AfterFunc(orphanLook, func() { l.post(func() { l.watchOrphan(t, deadline) }) })
+}
+
+// mayTell tells whether a process may be in a clone(2) of which the event is to come. In a wrong
+// scope a task would be judged by other rules, so with scopes a living parent is enough: with
+// CLONE_PARENT it is another process that tells. Of a wrong memory the price is a window.
+func (l *loop) mayTell(pid int) bool {
+	if l.tasks[pid] == nil || l.cfg.Scopes != nil {
+		return l.tasks[pid] != nil
 	}
-	time.AfterFunc(wait, func() { l.post(func() { l.takeInAlone(t) }) })
+	for _, t := range l.tasks {
+		if t.proc.pid == pid && !t.inStop && mayBeForking(t.tid) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeForking asks /proc/TID/syscall (proc_pid_syscall(5)): "running", or the number of the call
+// that it sleeps in.
+func mayBeForking(tid int) bool {
+	text, err := readfile.All(procPath(tid, "syscall"))
+	if err != nil {
+		return !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENOENT)
+	}
+	word, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	nr, err := strconv.ParseUint(word, 10, 32)
+	if err != nil {
+		return true
+	}
+	switch native.SyscallName(uint32(nr)) {
+	case "clone", "clone3", "fork", "vfork":
+		return true
+	}
+	return false
 }
 
 // parentOf is the process that the kernel calls the parent of a task, -1 if it does not say.
