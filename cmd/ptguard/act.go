@@ -274,6 +274,9 @@ func (f *policyFlags) inquire(run runFacts, in string) (*inquiry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := boundBlindly(); err != nil {
+		return nil, err
+	}
 	base := p.Digest()
 	if sc := scopes.Named(in); sc != nil {
 		p = sc.Policy

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,10 +150,25 @@ func foundAt(name string, st *unix.Stat_t) found {
 	}
 }
 
+// unseen is the first failure to look at a path at all. Taken for a path that leads nowhere,
+// it would take a deny away from what the path leads to: so nothing is started then.
+var unseen atomic.Pointer[error]
+
+// boundBlindly tells of a path that rules or seals were bound to without having been seen.
+func boundBlindly() error {
+	if err := unseen.Load(); err != nil {
+		return fmt.Errorf("bind the policy to this machine: %w", *err)
+	}
+	return nil
+}
+
 // resolved asks the resolver.
 func resolved(path string) found {
 	o, err := resolve.Canonical(path)
 	if err != nil {
+		if filepath.IsAbs(path) { // else it is not one for the resolver, whatever it leads to
+			unseen.CompareAndSwap(nil, &err)
+		}
 		return found{Target: rules.Target{Path: path}}
 	}
 	if o.Exists && o.Errno == 0 {

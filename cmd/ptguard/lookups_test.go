@@ -3,11 +3,13 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"ptguard/rules"
 )
 
@@ -114,5 +116,34 @@ func TestForesee(t *testing.T) {
 	}
 	if itself := len(*m.lookups.known.Load()); itself > ahead/3 || ahead < 200 {
 		t.Errorf("%d paths were looked at ahead, and %d more were asked for", ahead, itself)
+	}
+}
+
+// A path that could not be looked at is not one that leads nowhere.
+func TestBoundBlindly(t *testing.T) {
+	defer unseen.Store(nil)
+	unseen.Store(nil)
+	dir := t.TempDir()
+	if err := os.Symlink("/etc", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir + "/link/passwd", dir + "/absent", "relative", ""} {
+		if lookup(path); boundBlindly() != nil {
+			t.Errorf("%q: %v", path, boundBlindly())
+		}
+	}
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	got := lookup(dir + "/link/passwd")
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := boundBlindly(); !errors.Is(err, unix.EMFILE) || !strings.Contains(err.Error(), dir+"/link/passwd") {
+		t.Errorf("%+v: %v", got, err)
 	}
 }

@@ -263,6 +263,9 @@ func canonicalDir(dir string) (string, error) {
 func passwdHome(uid int) string {
 	text, err := readfile.All("/etc/passwd")
 	if err != nil {
+		if !errors.Is(err, unix.ENOENT) { // or no rule for ~ would hold
+			unseen.CompareAndSwap(nil, &err)
+		}
 		return ""
 	}
 	for line := range strings.Lines(string(text)) {

@@ -225,6 +225,9 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 			return nil, err
 		}
 	}
+	if err := boundBlindly(); err != nil {
+		return nil, err
+	}
 	if t, ok := asking.Asker.(*ask.Terminal); ok {
 		if err := t.Reachable(nil); err != nil {
 			g.warnings = append(g.warnings, "what would be asked is refused: "+err.Error())
