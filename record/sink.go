@@ -5,12 +5,8 @@ package record
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Level says how much goes into the trace.
@@ -94,7 +90,6 @@ type Stats struct {
 type Sink struct {
 	t    *target
 	opts SinkOptions
-	xfsz chan os.Signal
 
 	mu        sync.Mutex
 	seq       uint64
@@ -161,10 +156,8 @@ func Open(spec string, opts SinkOptions) (*Sink, error) {
 			return nil, fmt.Errorf("trace: %w", err)
 		}
 	}
-	// A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a Go program. Caught it
-	// becomes EFBIG. Not ignored: that would be inherited by the tree through execve.
-	s.xfsz = make(chan os.Signal, 1)
-	signal.Notify(s.xfsz, unix.SIGXFSZ)
+	// A write beyond RLIMIT_FSIZE raises SIGXFSZ, which Go's handler makes nothing of: what is
+	// left of it is EFBIG. Not ignored: that would be inherited by the tree through execve.
 	return s, nil
 }
 
@@ -515,7 +508,6 @@ func (s *Sink) Close(end *Record) error {
 	s.closed = true
 	idle := s.idle
 	s.unlock()
-	signal.Stop(s.xfsz)
 	if idle != nil {
 		timer := time.NewTimer(s.opts.CloseWait)
 		defer timer.Stop()

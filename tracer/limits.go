@@ -94,9 +94,6 @@ type usage struct {
 
 // watchLimits looks at the tree until it ends, and kills it once it is over a limit.
 func (l *loop) watchLimits(limits rules.Limits, ended <-chan struct{}) {
-	if limits.Memory == 0 && limits.CPU == 0 {
-		return
-	}
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
 	for {

@@ -181,7 +181,7 @@ func run(cfg *Config) (result Result, err error) {
 		c.abandon()
 		return result, err
 	}
-	defer signals.Close()
+	// signals is closed by our end, which is near: its reader would have to be waited for.
 	if err := c.seize(<-filter); err != nil {
 		return result, err
 	}
@@ -212,13 +212,16 @@ func (l *loop) see(c *stage, signals *os.File) (result Result, err error) {
 		defer limit.Stop()
 	}
 	done := make(chan struct{})
-	go l.watchLimits(l.limits, done)
+	if l.limits.Memory != 0 || l.limits.CPU != 0 {
+		go l.watchLimits(l.limits, done)
+	}
 	defer l.endAsking()
 	for _, g := range l.cfg.Asking.Kept {
 		l.asking.grants.Add(g)
 	}
-	go l.watch(done)
+	stopWatch := l.watch()
 	l.run()
+	stopWatch()
 	close(done)
 	if counting {
 		writeCounts()

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"ptguard/record"
@@ -18,16 +19,16 @@ const watchPeriod = 10 * time.Second
 // watch says every watchPeriod what is stuck: the tracer thread itself, or a stop that is not
 // resumed although nothing is known that it waits for. The latter is a bug, and there is no
 // way to go on with that task: its process is ended, loudly.
-func (l *loop) watch(done <-chan struct{}) {
-	tick := time.NewTicker(watchPeriod)
-	defer tick.Stop()
+//
+// It is a timer, for most runs end before there is anything to do for a goroutine.
+func (l *loop) watch() (stop func()) {
+	var ended atomic.Bool
 	var last uint64
 	told := false
-	for {
-		select {
-		case <-done:
+	var look func()
+	look = func() {
+		if ended.Load() {
 			return
-		case <-tick.C:
 		}
 		if now := l.busy.Load(); now == 0 || now != last {
 			last, told = now, false
@@ -38,7 +39,10 @@ func (l *loop) watch(done <-chan struct{}) {
 			told = true
 			l.stuck(int(l.busyWith.Load()))
 		}
+		time.AfterFunc(watchPeriod, look)
 	}
+	time.AfterFunc(watchPeriod, look)
+	return func() { ended.Store(true) }
 }
 
 // findForgotten ends the processes of stops that have lasted a whole period although nothing

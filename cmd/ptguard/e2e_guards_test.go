@@ -311,3 +311,29 @@ func TestManyMessages(t *testing.T) {
 		Stdout: "sendmsg 1024\nrecvmsg 1024 same, 253 descriptors\n40 messages in order\n17280 bytes of control data 1 1 ttl 65\n17280 bytes of control data 1 1 ttl 66\nno option -1 Invalid argument\nsendto 1 2 3\n",
 	})
 }
+
+// TestLogAtTheFileLimit: a line that RLIMIT_FSIZE does not let ptguard write is lost, and
+// nothing else: such a write raises SIGXFSZ (setrlimit(2)), which ends who does not expect it.
+func TestLogAtTheFileLimit(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, nil)
+	limited := func(argv ...string) ktest.Result {
+		b.Write(t, "work/log", strings.Repeat("x", 1<<20)) // as long as the limit lets it be
+		return b.Bare(t, append([]string{"sh", "-c", `ulimit -f 2048; exec "$@" 2>>log`, "sh"}, argv...)...)
+	}
+	const script = `(: >../outside/f) 2>/dev/null; exit 7`
+	if r := limited("sh", "-c", "echo word >&2; exit 7"); r.Status == 7 {
+		t.Fatalf("want the limit to end a program that writes, got %v", r)
+	}
+	if r := limited("sh", "-c", script); r.Status != 7 || b.Text(t, "outside/f") != "" {
+		t.Fatalf("want the script to get to its end, got %v", r)
+	}
+	b.Reset(t)
+	if r := limited(ktest.Binary(t), "run", "--", "sh", "-c", script); r.Status != 7 {
+		t.Errorf("want the program's own status, got %v", r)
+	}
+	b.Absent(t, "outside/f")
+	if log := b.Text(t, "work/log"); strings.Trim(log, "x") != "" {
+		t.Errorf("the log ends in %q: want it at its limit", log[len(log)-100:])
+	}
+}

@@ -38,13 +38,19 @@ type view struct {
 	older *view
 }
 
+// binding: a policy is being bound. What is not foreseen by then is for whoever binds it: the
+// other CPU has more to do (tracer.Begin).
+var binding atomic.Bool
+
 // foresee finds out on another CPU what a run is going to ask: what paths lead to that hold
 // for every policy, or for every preset but one. Who asks for what is not found yet, asks the
 // kernel.
 func foresee() {
 	ground()
 	lookAhead(systemBin)
-	lookAhead(rules.RuntimePaths())
+	for paths := range slices.Chunk(rules.RuntimePaths(), lookedAtOnce) {
+		lookAhead(paths)
+	}
 	var homes []string
 	for _, home := range []string{ownHome(), os.Getenv("HOME")} {
 		if filepath.IsAbs(home) && !slices.Contains(homes, home) {
@@ -53,12 +59,12 @@ func foresee() {
 	}
 	// A policy is bound from its beginning to its end.
 	paths := rules.DeniedPlaces(homes)
-	for end := len(paths); end > 0; end -= lookedAtOnce {
+	for end := len(paths); end > 0 && !binding.Load(); end -= lookedAtOnce {
 		lookAhead(paths[max(0, end-lookedAtOnce):end])
 	}
 }
 
-const lookedAtOnce = 32
+const lookedAtOnce = 16
 
 func lookAhead(paths []string) {
 	v := &view{known: make(map[string]found, 2*lookedAtOnce), older: foreseen.Load()}

@@ -61,6 +61,7 @@ func TestLookups(t *testing.T) {
 	}
 
 	// The same of what was looked at ahead, for some or all of them.
+	binding.Store(false)
 	defer foreseen.Store(nil)
 	for _, some := range [][]string{{root + "/a", root + "/link/b", root + "/none/x", "/"}, paths} {
 		lookAhead(some)
@@ -97,6 +98,7 @@ func TestLookups(t *testing.T) {
 
 // What is looked at ahead of a run is what its policy asks about.
 func TestForesee(t *testing.T) {
+	binding.Store(false)
 	defer foreseen.Store(nil)
 	foresee()
 	layers, err := rules.Layers(nil, nil, nil, nil)

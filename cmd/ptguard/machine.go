@@ -79,6 +79,7 @@ func newMachine(layers []*rules.Source, workFlag string, env []string) (*machine
 // finds out meanwhile.
 func (m *machine) bound() rules.Machine {
 	f := *m.facts
+	binding.Store(true)
 	f.Nameservers = ground().nameservers
 	// Debian's interpreter looks there for its sitecustomize at each start.
 	f.Runtime = slices.Concat(ground().pythons, f.Runtime)
