@@ -29,7 +29,7 @@ func (l *loop) signalErrno(s stopped) syscall.Errno {
 			return unix.EINVAL
 		}
 	case "tgkill":
-		return sameProcess(first, second)
+		return l.sameProcess(first, second)
 	case "rt_sigqueueinfo":
 		if errno := siginfoErrno(s, a[2], first); errno != 0 {
 			return errno
@@ -47,7 +47,7 @@ func (l *loop) signalErrno(s stopped) syscall.Errno {
 		case pretends(code) && int(second) != s.tid:
 			return unix.EPERM
 		}
-		return sameProcess(first, second)
+		return l.sameProcess(first, second)
 	case "pidfd_send_signal":
 		const scopes = 7 // PIDFD_SIGNAL_THREAD, _THREAD_GROUP, _PROCESS_GROUP
 		if flags := uint32(a[3]); flags&^scopes != 0 || bits.OnesCount32(flags) > 1 {
@@ -57,11 +57,14 @@ func (l *loop) signalErrno(s stopped) syscall.Errno {
 	return 0
 }
 
-// sameProcess: a thread is named with the process it belongs to.
-func sameProcess(pid, tid int32) syscall.Errno {
+// sameProcess: a thread is named with the process it belongs to. Of one that is booked the kernel
+// says so itself, if it has just ended: Go's runtime does this all the time.
+func (l *loop) sameProcess(pid, tid int32) syscall.Errno {
+	t := l.tasks[int(tid)]
 	switch {
 	case pid <= 0 || tid <= 0:
 		return unix.EINVAL
+	case t != nil && t.proc.pid == int(pid):
 	case threadGroup(int(tid)) != int(pid):
 		return unix.ESRCH
 	}

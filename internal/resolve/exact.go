@@ -128,8 +128,8 @@ func (r *Resolver) learnBy(path string, found *unix.Stat_t) {
 // glances are the flags of Resolve that Glance can answer.
 const glances = NoFollow | MayCreate | Directory | NoSymlinks | NoMagicLinks | Ways
 
-// Glance is Resolve by one to three looks, for an object that exists in an exact directory
-// and is no link, or a name that is not there (ENOENT); false where that is not so or not known,
+// Glance is Resolve by a few looks, for an object that exists in an exact directory, by its name
+// or by links that are known, or a name that is not there (ENOENT); false where that is not so or not known,
 // and then o says nothing. It pins nothing: FD and Parent are -1.
 //
 // A link may have taken the place of a directory since the list was made, and then o is what
@@ -180,16 +180,28 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 	if !r.exact[full[:len(full)-len(name)]] {
 		return false
 	}
-	*o = Object{FD: -1, Parent: -1, Path: full, Name: full[len(full)-len(name):], Exists: true, Hops: hops, Slash: slash}
-	switch errno := r.fstatat(r.view.root, full[1:], &o.Stat); {
-	case errno == unix.ENOENT && !slash && f&(MayCreate|Ways) == 0:
-		*o = Object{FD: -1, Parent: -1, Path: full, Hops: hops, Errno: errno}
-		return !relative || r.fstatat(r.view.proc, r.beneathLink(link, path), &o.Stat) == errno
-	case errno != 0:
-		return false
+	for n := 0; ; n++ {
+		*o = Object{FD: -1, Parent: -1, Path: full, Name: baseName(full), Exists: true, Hops: hops, Slash: slash}
+		switch errno := r.fstatat(r.view.root, full[1:], &o.Stat); {
+		case errno == unix.ENOENT && !slash && n == 0 && f&(MayCreate|Ways) == 0:
+			*o = Object{FD: -1, Parent: -1, Path: full, Hops: hops, Errno: errno}
+			return !relative || r.fstatat(r.view.proc, r.beneathLink(link, path), &o.Stat) == errno
+		case errno != 0:
+			return false
+		}
+		if o.Stat.Mode&unix.S_IFMT != unix.S_IFLNK {
+			break
+		}
+		if relative || slash || f&(NoFollow|NoSymlinks) != 0 || n == glanceLinks {
+			return false
+		}
+		if full = r.throughLink(full); full == "" {
+			return false
+		}
+		hops = append(hops[:len(hops):len(hops)], o.Path)
 	}
 	switch kind := o.Stat.Mode & unix.S_IFMT; {
-	case kind == unix.S_IFLNK, (slash || f&Directory != 0) && kind != unix.S_IFDIR:
+	case (slash || f&Directory != 0) && kind != unix.S_IFDIR:
 		return false
 	case o.Stat.Dev == r.view.dev, o.Stat.Blksize == procBlock && unix.Major(o.Stat.Dev) == 0: // see onProc
 		return false
@@ -200,6 +212,22 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 	// Is that what the task means? Its directory may be deleted, or beneath another mount.
 	var st unix.Stat_t
 	return r.fstatat(r.view.proc, r.beneathLink(link, path), &st) == 0 && st.Dev == o.Stat.Dev && st.Ino == o.Stat.Ino
+}
+
+// glanceLinks is how many links in a row a glance goes along.
+const glanceLinks = 4
+
+// throughLink is where a known link leads, as its text still says, if that is in an exact directory;
+// "" otherwise. Its own directory is exact.
+func (r *Resolver) throughLink(link string) string {
+	l, ok := r.links[link]
+	if !ok || !r.exact[l.to[:strings.LastIndexByte(l.to, '/')+1]] {
+		return ""
+	}
+	if text, errno := r.readlinkat(r.view.root, link[1:]); errno != 0 || string(text) != l.text {
+		return ""
+	}
+	return l.to
 }
 
 // beneathLink is a path below /proc, by the magic link of a directory.

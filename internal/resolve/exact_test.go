@@ -237,6 +237,7 @@ func TestGlanceThroughRoot(t *testing.T) {
 // that is seen: a resolver that knows it says what one says that knows nothing.
 func TestKnownLink(t *testing.T) {
 	w, root := place(t)
+	glances, through := 0, 0
 	must(t, os.MkdirAll(root+"/d/e", 0o755), os.MkdirAll(root+"/other/e", 0o755), os.Mkdir(root+"/all", 0o777), os.Chmod(root+"/all", 0o777|os.ModeSticky))
 	for _, dir := range []string{"/d/e/", "/other/e/", "/all/"} {
 		must(t, os.WriteFile(root+dir+"file", nil, 0o644), os.WriteFile(root+dir+"file2", nil, 0o644),
@@ -253,6 +254,21 @@ func TestKnownLink(t *testing.T) {
 		want.Absent = got.Absent // that is told where the directory is known
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s, flags %b: %+v, without knowledge %+v", path, f, got, want)
+		}
+		var g Object
+		if w.r.Glance(&g, w.task(), unix.AT_FDCWD, path, f) {
+			fd, err := unix.Openat2(unix.AT_FDCWD, g.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: noLinks})
+			if errors.Is(err, unix.ELOOP) {
+				return // as its caller finds out
+			}
+			closeFD(fd)
+			glances++
+			if g.Path != want.Path || g.Errno != want.Errno || g.Exists != want.Exists || g.Stat.Ino != want.Stat.Ino || !slices.Equal(g.Hops, want.Hops) {
+				t.Errorf("%s, flags %b: glance %+v, without knowledge %+v", path, f, g, want)
+			}
+			if len(g.Hops) > 0 {
+				through++
+			}
 		}
 	}
 	all := func() {
@@ -296,6 +312,9 @@ func TestKnownLink(t *testing.T) {
 		change()
 		all()
 		all()
+	}
+	if glances < 100 || through < 50 {
+		t.Errorf("%d glances, %d through links", glances, through)
 	}
 	w.r.Forget()
 	if len(w.r.links) != 0 {
