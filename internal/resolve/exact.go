@@ -3,6 +3,7 @@
 package resolve
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -198,7 +199,7 @@ func (r *Resolver) Glance(o *Object, t Task, dirfd int, path string, f Flags) bo
 		if full = r.throughLink(full); full == "" {
 			return false
 		}
-		hops = append(hops[:len(hops):len(hops)], o.Path)
+		hops = append(slices.Clip(hops), o.Path)
 	}
 	switch kind := o.Stat.Mode & unix.S_IFMT; {
 	case (slash || f&Directory != 0) && kind != unix.S_IFDIR:
