@@ -31,7 +31,7 @@ const (
 // arguments by their low 32 bits, and no test for what the policy cannot refuse.
 //
 // The numbers form a binary search tree over ranges of equal treatment, so a call costs
-// about ten instructions. clone3 is answered by the filter itself: every thread start
+// about ten instructions; equal returns are shared (filter_returns.go). clone3 is answered by the filter itself: every thread start
 // tries it, and a stop each would be a flood that says nothing.
 //
 // The magic number goes to our listener (see notify_unsafe.go), if there is one.
@@ -53,7 +53,7 @@ func compileFilter(a *decode.Arch, p decode.Policy, listen bool) ([]bpf.Instruct
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: magicNumber, SkipFalse: 1},
 			bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
 	}
-	program = searchTree(program, spans)
+	program = shareReturns(searchTree(program, spans))
 	if len(program) > 4096 { // BPF_MAXINSNS
 		return nil, fmt.Errorf("compile filter: %d instructions, the kernel takes 4096", len(program))
 	}

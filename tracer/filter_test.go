@@ -221,3 +221,59 @@ func TestFilterAgreesWithRows(t *testing.T) {
 		}
 	}
 }
+
+// TestShareReturns: a program that shares its returns answers as it did, and is shorter by more
+// than a third of what a policy's filter was. Every one of its instructions can be come to.
+func TestShareReturns(t *testing.T) {
+	t.Parallel()
+	p := decode.Policy{Rules: true, Reads: true, Strict: true, Looks: true, Near: true}
+	spans := numberSpans(native, p, true)
+	before := searchTree([]bpf.Instruction{bpf.LoadAbsolute{Off: offNr, Size: 4}}, spans)
+	after := shareReturns(before)
+	if len(after) > len(before)*2/3 {
+		t.Errorf("%d instructions of %d are left", len(after), len(before))
+	}
+	first, err := bpf.NewVM(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := bpf.NewVM(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := map[int]bool{}
+	for nr := range uint32(600) {
+		for _, word := range []uint64{0, 1, 2, 3, 0x100, 0x10000, 1 << 32, ^uint64(0)} {
+			call := data{nr: nr, args: [6]uint64{word, word, word, word, word, word}}.bytes()
+			want, err := first.Run(call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := second.Run(call)
+			if err != nil || got != want {
+				t.Fatalf("number %d with %#x: %#x (%v), want %#x", nr, word, got, err, want)
+			}
+			ran[want] = true
+		}
+	}
+	if len(ran) < 3 {
+		t.Errorf("only %d answers: this compares nothing", len(ran))
+	}
+	reached := make([]bool, len(after))
+	reached[0] = true
+	for i, in := range after {
+		if !reached[i] {
+			t.Errorf("nothing leads to %d: %v", i, in)
+			continue
+		}
+		switch in := in.(type) {
+		case bpf.RetConstant:
+		case bpf.Jump:
+			reached[i+1+int(in.Skip)] = true
+		case bpf.JumpIf:
+			reached[i+1+int(in.SkipTrue)], reached[i+1+int(in.SkipFalse)] = true, true
+		default:
+			reached[i+1] = true
+		}
+	}
+}

@@ -328,7 +328,17 @@ func (g *guarded) openRecords(c *runCmd) (err error) {
 // tracesKept is the default of --trace-keep.
 const tracesKept = 5
 
-func runID() string { return strings.ToLower(rand.Text()[:12]) }
+// runID is that of crypto/rand.Text, without the generator that its first use sets up.
+func runID() string {
+	var id [12]byte
+	if n, err := unix.Getrandom(id[:], 0); err != nil || n < len(id) {
+		return strings.ToLower(rand.Text()[:12])
+	}
+	for i := range id {
+		id[i] = "abcdefghijklmnopqrstuvwxyz234567"[id[i]%32]
+	}
+	return string(id[:])
+}
 
 // records lists the files of the trace and the log, which the tree must not change.
 func (g *guarded) records() []string {
