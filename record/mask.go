@@ -33,7 +33,7 @@ func MaskArgv(argv []string) []string {
 	var opts map[string]secretOption
 	for i := 0; i < len(argv); i++ {
 		arg := argv[i]
-		if o, ok := programOptions[path.Base(arg)]; ok && !strings.HasPrefix(arg, "-") {
+		if o, ok := programOptions()[path.Base(arg)]; ok && !strings.HasPrefix(arg, "-") {
 			opts = o // also behind sudo, env, timeout
 		}
 		if name, ok := matchOption(opts, arg); ok {
@@ -87,17 +87,19 @@ var (
 
 // programOptions lists, by base name, the options that no general rule can tell from
 // harmless ones of other programs.
-var programOptions = map[string]map[string]secretOption{
-	"mysql": mysqlOptions, "mysqldump": mysqlOptions, "mysqladmin": mysqlOptions, "mysqlimport": mysqlOptions,
-	"mysqlshow": mysqlOptions, "mariadb": mysqlOptions, "mariadb-dump": mysqlOptions, "mariadb-admin": mysqlOptions,
-	"sshpass":   {"-p": wholeValue},
-	"redis-cli": {"-a": wholeValue},
-	"curl":      curlOptions,
-	"smbclient": {"-U": afterPercent},
-	"zip":       zipOptions, "unzip": zipOptions,
-	"7z": {"-p": attachedOnly}, "7za": {"-p": attachedOnly},
-	"ldapsearch": ldapOptions, "ldapmodify": ldapOptions, "ldapadd": ldapOptions, "ldapwhoami": ldapOptions,
-}
+var programOptions = sync.OnceValue(func() map[string]map[string]secretOption {
+	return map[string]map[string]secretOption{
+		"mysql": mysqlOptions, "mysqldump": mysqlOptions, "mysqladmin": mysqlOptions, "mysqlimport": mysqlOptions,
+		"mysqlshow": mysqlOptions, "mariadb": mysqlOptions, "mariadb-dump": mysqlOptions, "mariadb-admin": mysqlOptions,
+		"sshpass":   {"-p": wholeValue},
+		"redis-cli": {"-a": wholeValue},
+		"curl":      curlOptions,
+		"smbclient": {"-U": afterPercent},
+		"zip":       zipOptions, "unzip": zipOptions,
+		"7z": {"-p": attachedOnly}, "7za": {"-p": attachedOnly},
+		"ldapsearch": ldapOptions, "ldapmodify": ldapOptions, "ldapadd": ldapOptions, "ldapwhoami": ldapOptions,
+	}
+})
 
 // matchOption finds the option that arg is, or begins with when its value is attached.
 func matchOption(opts map[string]secretOption, arg string) (string, bool) {

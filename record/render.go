@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -180,7 +181,7 @@ func (t *table) print(row []string) error {
 	if t.width > 0 {
 		b = cutColumns(b, t.width)
 	}
-	if code := verdictColour[row[verdictColumn]]; t.colour && code != "" && to <= len(b) {
+	if code := verdictColour()[row[verdictColumn]]; t.colour && code != "" && to <= len(b) {
 		b = slices.Insert(b, to, []byte("\x1b[0m")...)
 		b = slices.Insert(b, from, []byte(code)...)
 	}
@@ -192,9 +193,11 @@ func (t *table) print(row []string) error {
 // verdictColumn is the index of VERDICT; its cells have a colour on a terminal.
 const verdictColumn = 2
 
-var verdictColour = map[string]string{
-	"deny": "\x1b[31m", "kill": "\x1b[1;31m", "hide": "\x1b[35m", "ask-deny": "\x1b[31m", "allow": "\x1b[32m", "ask-allow": "\x1b[32m",
-}
+var verdictColour = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"deny": "\x1b[31m", "kill": "\x1b[1;31m", "hide": "\x1b[35m", "ask-deny": "\x1b[31m", "allow": "\x1b[32m", "ask-allow": "\x1b[32m",
+	}
+})
 
 // cutColumns shortens a line to width columns; an ellipsis is the last of them.
 func cutColumns(line []byte, width int) []byte {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -85,7 +86,7 @@ func schemaOf(t reflect.Type, name string) (map[string]any, error) {
 	case "access[]":
 		out["enum"] = accessWords
 	}
-	if text := fieldWords[name]; text != "" {
+	if text := fieldWords()[name]; text != "" {
 		out["description"] = text
 	}
 	return out, nil
@@ -99,32 +100,34 @@ var accessWords = []string{
 }
 
 // fieldWords say what a field is. TestSchemaDescribes finds the one that has no words.
-var fieldWords = map[string]string{
-	"need": "All accesses of the request, where access is only the part that was decided.", "act": "What the access does not say: mkdir, mknod, symlink, rmdir, rename-source, rename-target, exchange, link-source, link-target.",
-	"type": "What the object is: reg, dir, lnk, fifo, sock, chr, blk; absent; nameless (a pipe, socket, memfd or deleted file).", "device": "MAJOR:MINOR of a device node.",
-	"held": "What a descriptor of the tree that names the object allows on it.", "names": "Links that were followed on the way.", "facts": "What else was known: made (by the tree), own, outsider or guard (whose /proc entry), program, loader, first, executable and others.",
-	"proto": "tcp or udp.", "audit": "True if the refusal was not enforced (run --audit).",
-	"start.cwd": "Current directory at the start.", "start.tmp": "The temp folder that the run made for itself.", "start.flags": "The policy's part of the command line, without variables.", "start.audit": "True if nothing is enforced (run --audit).",
-	"v": "Version of this schema.", "run": "Id of the run; a file may hold several.", "seq": "Number within the run, from 1; a gap is a record that was lost.",
-	"time": "RFC 3339 with nanoseconds, UTC.", "kind": "What the record tells.",
-	"event": "PEP 578 audit event, where CPython has one.", "syscall": "The system call's name.",
-	"pid": "Process.", "tid": "Thread.", "ppid": "Parent process.", "exe": "The executed file.", "comm": "The thread's name, which the program chooses.", "argv": "Arguments, secrets masked.",
-	"scope": "user, api or none.",
-	"path":  `The name as given; bytes that are not UTF-8 or not visible as \xNN, a backslash as \\.`, "resolved": "The canonical path of the object that the kernel would touch.",
-	"access": "What the act needs.", "flags": "Flags of the call, by name.",
-	"addr": "IP address, path of a unix socket, or @NAME.", "port": "Port.", "family": "Address family.",
-	"verdict": "The answer.", "errno": "What a refused call returned.",
-	"rule": "What decided: FILE:LINE:COLUMN, or the built-in's name.", "layer": "Where that rule is from.",
-	"reason": "Why, in one sentence.", "hint": "What to do.", "fix": "The smallest flag or policy line that would allow it.", "agent": "What a program makes of a refusal: policy, do not retry; do this instead.",
-	"count": "How many further refusals of this kind the record stands for; absent where it tells of one.", "took_us": "Microseconds that the decision took.", "stops": "Stops that the call took.",
-	"ask": "Of a question to whoever answers (kind ask, never in a trace).", "ask.timeout_ms": "How long an answer may take, in milliseconds.", "ask.waiting": "How many calls wait for the answer.",
-	"ask.answers": "What may be answered.", "ask.once": "What once would allow.", "ask.kept": "What run or always would allow; absent where that is too broad to be kept.",
-	"start.fence": "The folder of the fence; '' for a fence without one, absent without a fence.", "start.ask": "Who is asked; absent if nobody.", "start.grants": "Answers kept from earlier runs.",
-	"start": "Of the first record of a run.", "end": "Of the last record of a run.",
+var fieldWords = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"need": "All accesses of the request, where access is only the part that was decided.", "act": "What the access does not say: mkdir, mknod, symlink, rmdir, rename-source, rename-target, exchange, link-source, link-target.",
+		"type": "What the object is: reg, dir, lnk, fifo, sock, chr, blk; absent; nameless (a pipe, socket, memfd or deleted file).", "device": "MAJOR:MINOR of a device node.",
+		"held": "What a descriptor of the tree that names the object allows on it.", "names": "Links that were followed on the way.", "facts": "What else was known: made (by the tree), own, outsider or guard (whose /proc entry), program, loader, first, executable and others.",
+		"proto": "tcp or udp.", "audit": "True if the refusal was not enforced (run --audit).",
+		"start.cwd": "Current directory at the start.", "start.tmp": "The temp folder that the run made for itself.", "start.flags": "The policy's part of the command line, without variables.", "start.audit": "True if nothing is enforced (run --audit).",
+		"v": "Version of this schema.", "run": "Id of the run; a file may hold several.", "seq": "Number within the run, from 1; a gap is a record that was lost.",
+		"time": "RFC 3339 with nanoseconds, UTC.", "kind": "What the record tells.",
+		"event": "PEP 578 audit event, where CPython has one.", "syscall": "The system call's name.",
+		"pid": "Process.", "tid": "Thread.", "ppid": "Parent process.", "exe": "The executed file.", "comm": "The thread's name, which the program chooses.", "argv": "Arguments, secrets masked.",
+		"scope": "user, api or none.",
+		"path":  `The name as given; bytes that are not UTF-8 or not visible as \xNN, a backslash as \\.`, "resolved": "The canonical path of the object that the kernel would touch.",
+		"access": "What the act needs.", "flags": "Flags of the call, by name.",
+		"addr": "IP address, path of a unix socket, or @NAME.", "port": "Port.", "family": "Address family.",
+		"verdict": "The answer.", "errno": "What a refused call returned.",
+		"rule": "What decided: FILE:LINE:COLUMN, or the built-in's name.", "layer": "Where that rule is from.",
+		"reason": "Why, in one sentence.", "hint": "What to do.", "fix": "The smallest flag or policy line that would allow it.", "agent": "What a program makes of a refusal: policy, do not retry; do this instead.",
+		"count": "How many further refusals of this kind the record stands for; absent where it tells of one.", "took_us": "Microseconds that the decision took.", "stops": "Stops that the call took.",
+		"ask": "Of a question to whoever answers (kind ask, never in a trace).", "ask.timeout_ms": "How long an answer may take, in milliseconds.", "ask.waiting": "How many calls wait for the answer.",
+		"ask.answers": "What may be answered.", "ask.once": "What once would allow.", "ask.kept": "What run or always would allow; absent where that is too broad to be kept.",
+		"start.fence": "The folder of the fence; '' for a fence without one, absent without a fence.", "start.ask": "Who is asked; absent if nobody.", "start.grants": "Answers kept from earlier runs.",
+		"start": "Of the first record of a run.", "end": "Of the last record of a run.",
 
-	"start.version": "ptguard's version.", "start.policy_digest": "Digest of all rules in force.", "start.seal_digests": "Digests of the seal files.", "start.tier": "The protection that is active.",
-	"start.kernel": "Kernel release.", "start.command": "The command line, secrets masked.", "start.work": "The work folder.", "start.scopes": "The scopes, each with the digest of its policy.", "start.scope": "The scope that the program was started in.", "start.mode": "strict, permissive or open.", "start.lifted": "Preset denies that a file or flag lifted.",
-	"end.status": "Exit status of the program.", "end.signal": "The signal it died of.", "end.stops": "Stops.", "end.decisions": "Decisions.", "end.denials": "Refusals, folded ones included.",
-	"end.by_event": "Refusals by event, or system call where there is none.", "end.folded": "Refusals that went into a count.", "end.lost": "Records that could not be written.",
-	"end.wall_ms": "Duration in milliseconds.", "end.tree_cpu_ms": "CPU time of the program and its children.", "end.own_cpu_ms": "CPU time of ptguard.",
-}
+		"start.version": "ptguard's version.", "start.policy_digest": "Digest of all rules in force.", "start.seal_digests": "Digests of the seal files.", "start.tier": "The protection that is active.",
+		"start.kernel": "Kernel release.", "start.command": "The command line, secrets masked.", "start.work": "The work folder.", "start.scopes": "The scopes, each with the digest of its policy.", "start.scope": "The scope that the program was started in.", "start.mode": "strict, permissive or open.", "start.lifted": "Preset denies that a file or flag lifted.",
+		"end.status": "Exit status of the program.", "end.signal": "The signal it died of.", "end.stops": "Stops.", "end.decisions": "Decisions.", "end.denials": "Refusals, folded ones included.",
+		"end.by_event": "Refusals by event, or system call where there is none.", "end.folded": "Refusals that went into a count.", "end.lost": "Records that could not be written.",
+		"end.wall_ms": "Duration in milliseconds.", "end.tree_cpu_ms": "CPU time of the program and its children.", "end.own_cpu_ms": "CPU time of ptguard.",
+	}
+})

@@ -5,6 +5,7 @@ package rules
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"ptguard/decode"
 )
@@ -57,20 +58,22 @@ const (
 )
 
 // stepNames are the steps in words.
-var stepNames = map[int]string{
-	stepGuards: "guards",
-	stepSeals:  "seals",
-	stepOpen:   "mode open",
-	stepDeny:   "deny and hide of a file or flag",
-	stepAllow:  "allow of a file or flag",
-	stepPreset: "deny of a preset",
-	stepBase:   "allow of a preset, built-in roots",
-	stepGrants: "answers",
-	stepMode:   "mode",
-}
+var stepNames = sync.OnceValue(func() map[int]string {
+	return map[int]string{
+		stepGuards: "guards",
+		stepSeals:  "seals",
+		stepOpen:   "mode open",
+		stepDeny:   "deny and hide of a file or flag",
+		stepAllow:  "allow of a file or flag",
+		stepPreset: "deny of a preset",
+		stepBase:   "allow of a preset, built-in roots",
+		stepGrants: "answers",
+		stepMode:   "mode",
+	}
+})
 
 // StepName gives a Step.Order in words.
-func StepName(order int) string { return stepNames[order] }
+func StepName(order int) string { return stepNames()[order] }
 
 // DecideExplained answers as Decide does, for it is the same code, and lists what was
 // looked at, in the order of the steps up to the one that decided. It allocates: not for
@@ -138,7 +141,7 @@ func (c *chain) finish(p *Policy, d Decision) []Step {
 			last = s.Order
 		}
 	}
-	for order := range stepNames {
+	for order := range stepNames() {
 		if order == stepOpen || order == stepGrants || order == stepSeals && p.machine.Seals == nil || slices.ContainsFunc(c.steps, func(s Step) bool { return s.Order == order }) {
 			continue
 		}

@@ -119,7 +119,7 @@ func TestSchemaDescribes(t *testing.T) {
 	if n < 25 {
 		t.Errorf("%d keys", n)
 	}
-	for name := range descriptions {
+	for name := range descriptions() {
 		if !strings.Contains(string(text), `"`+name[strings.LastIndexByte(name, '.')+1:]+`": {`) {
 			t.Errorf("%s is described and no key", name)
 		}

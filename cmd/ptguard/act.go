@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
@@ -22,9 +23,11 @@ import (
 
 // namedActs are the acts that no access names alone, with the call whose row in the table
 // says what they need.
-var namedActs = map[string]string{
-	"mkdir": "mkdirat", "rename": "renameat2", "link": "linkat", "symlink": "symlinkat",
-}
+var namedActs = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"mkdir": "mkdirat", "rename": "renameat2", "link": "linkat", "symlink": "symlinkat",
+	}
+})
 
 // accessWords are the words that ACCESS may be.
 func accessWords() []string {
@@ -78,7 +81,7 @@ func parseAct(words []string, dir, home string) ([]act, error) {
 
 // actsOf is parseAct for an access and its objects; place makes paths of words.
 func actsOf(word string, objects []string, place func(string) string) ([]act, error) {
-	if call := namedActs[word]; call != "" {
+	if call := namedActs()[word]; call != "" {
 		return namedAct(word, call, objects, place)
 	}
 	var access decode.Access

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"golang.org/x/sys/unix"
@@ -149,7 +150,7 @@ func judgedRow(row *decode.Row) eventRow {
 		if o, ok := objectOf(row, i); ok {
 			e.Objects = append(e.Objects, o)
 		}
-		if note := argNotes[arg.Kind]; note != "" {
+		if note := argNotes()[arg.Kind]; note != "" {
 			e.Notes = append(e.Notes, note)
 		}
 	}
@@ -157,19 +158,21 @@ func judgedRow(row *decode.Row) eventRow {
 }
 
 // argNotes: what arguments that name nothing change.
-var argNotes = map[decode.Kind]string{
-	decode.ModeType:    "block and character devices are refused (guard devices)",
-	decode.RenameFlags: "RENAME_EXCHANGE needs remove and create on both names; RENAME_WHITEOUT is refused (guard devices)",
-	decode.AccessMode:  "answers as the act would: R_OK asks for read, W_OK for write, X_OK for exec",
-	decode.XattrName:   "reading an attribute outside security.* and system.* needs read",
-	decode.Timex:       "setting the clock (modes is not 0) is refused (guard machine)",
-	decode.OpenHow:     "flags and RESOLVE_* are read from struct open_how",
-}
+var argNotes = sync.OnceValue(func() map[decode.Kind]string {
+	return map[decode.Kind]string{
+		decode.ModeType:    "block and character devices are refused (guard devices)",
+		decode.RenameFlags: "RENAME_EXCHANGE needs remove and create on both names; RENAME_WHITEOUT is refused (guard devices)",
+		decode.AccessMode:  "answers as the act would: R_OK asks for read, W_OK for write, X_OK for exec",
+		decode.XattrName:   "reading an attribute outside security.* and system.* needs read",
+		decode.Timex:       "setting the clock (modes is not 0) is refused (guard machine)",
+		decode.OpenHow:     "flags and RESOLVE_* are read from struct open_how",
+	}
+})
 
 // objectOf describes argument i of a row, if it names something.
 func objectOf(row *decode.Row, i int) (eventObject, bool) {
 	arg := row.Args[i]
-	o := eventObject{Argument: i + 1, Kind: kindWords[arg.Kind], Access: arg.Access.Names(), Act: actWords[arg.Act], NoFollow: arg.NoLink}
+	o := eventObject{Argument: i + 1, Kind: kindWords()[arg.Kind], Access: arg.Access.Names(), Act: actWords()[arg.Act], NoFollow: arg.NoLink}
 	if o.Kind == "" || arg.Kind == decode.FD && arg.Access == 0 {
 		return o, false
 	}
@@ -186,19 +189,23 @@ func objectOf(row *decode.Row, i int) (eventObject, bool) {
 }
 
 // kindWords are the kinds that name an object; the others only shape one.
-var kindWords = map[decode.Kind]string{
-	decode.FD: "descriptor", decode.Path: "path", decode.Entry: "entry",
-	decode.Sockaddr: "address", decode.Msghdr: "address of the message", decode.Mmsghdr: "address of each message",
-	decode.PID: "process", decode.SignalPID: "process or group", decode.ThreadID: "thread", decode.PIDFD: "pidfd",
-	decode.PrioWhich: "process, group or user", decode.OwnerArg: "owner of signals", decode.OwnerPtr: "owner of signals",
-	decode.IPCKey: "key of an IPC object", decode.IPCID: "IPC object",
-	decode.MapFD: "mapped file", decode.MapRange: "mapped file", decode.SocketFD: "socket", decode.ListFD: "directory",
-}
+var kindWords = sync.OnceValue(func() map[decode.Kind]string {
+	return map[decode.Kind]string{
+		decode.FD: "descriptor", decode.Path: "path", decode.Entry: "entry",
+		decode.Sockaddr: "address", decode.Msghdr: "address of the message", decode.Mmsghdr: "address of each message",
+		decode.PID: "process", decode.SignalPID: "process or group", decode.ThreadID: "thread", decode.PIDFD: "pidfd",
+		decode.PrioWhich: "process, group or user", decode.OwnerArg: "owner of signals", decode.OwnerPtr: "owner of signals",
+		decode.IPCKey: "key of an IPC object", decode.IPCID: "IPC object",
+		decode.MapFD: "mapped file", decode.MapRange: "mapped file", decode.SocketFD: "socket", decode.ListFD: "directory",
+	}
+})
 
-var actWords = map[decode.Act]string{
-	decode.ActMkdir: "mkdir", decode.ActMknod: "mknod", decode.ActRenameSource: "rename source", decode.ActRenameTarget: "rename target",
-	decode.ActLinkSource: "link source", decode.ActLinkTarget: "link target", decode.ActSymlink: "symlink", decode.ActRmdir: "rmdir",
-}
+var actWords = sync.OnceValue(func() map[decode.Act]string {
+	return map[decode.Act]string{
+		decode.ActMkdir: "mkdir", decode.ActMknod: "mknod", decode.ActRenameSource: "rename source", decode.ActRenameTarget: "rename target",
+		decode.ActLinkSource: "link source", decode.ActLinkTarget: "link target", decode.ActSymlink: "symlink", decode.ActRmdir: "rmdir",
+	}
+})
 
 // needWords says where a row is traced, and whether its conditions then do not matter.
 func needWords(n decode.Need) (where string, always bool) {

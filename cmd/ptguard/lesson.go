@@ -574,7 +574,7 @@ func (l *lesson) address(flags map[string][]string, r *rules.Request) {
 		return
 	}
 	for _, p := range pairs {
-		list := fixLists[p[0]][1]
+		list := fixLists()[p[0]][1]
 		word := p[1]
 		if r.Addr.IP.IsValid() && word != "@preset" && word != "@dns" {
 			switch r.Addr.Proto {

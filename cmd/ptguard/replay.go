@@ -215,8 +215,8 @@ func (r *replay) print(out, errs io.Writer, asJSON bool) error {
 			}
 			continue
 		}
-		if _, err := fmt.Fprintf(out, "now %s  %s %s   was %s by %s   by %s: %s   %s, %d×\n", whyVerdicts[c.Now], c.Access, record.Escape(c.Object),
-			whyVerdicts[c.Was], record.EscapeText(c.WasBy), record.EscapeText(c.By), record.EscapeText(c.Reason), record.Escape(c.Program), times); err != nil {
+		if _, err := fmt.Fprintf(out, "now %s  %s %s   was %s by %s   by %s: %s   %s, %d×\n", whyVerdicts()[c.Now], c.Access, record.Escape(c.Object),
+			whyVerdicts()[c.Was], record.EscapeText(c.WasBy), record.EscapeText(c.By), record.EscapeText(c.Reason), record.Escape(c.Program), times); err != nil {
 			return err
 		}
 	}

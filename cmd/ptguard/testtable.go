@@ -121,7 +121,7 @@ func test1(q *inquiry, test rules.Test) (string, error) {
 		}
 		for _, o := range w.Objects {
 			if o.Verdict == w.Verdict {
-				return fmt.Sprintf("%s by %s: %s", whyVerdicts[o.Verdict], o.Rule, o.Reason), nil
+				return fmt.Sprintf("%s by %s: %s", whyVerdicts()[o.Verdict], o.Rule, o.Reason), nil
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 	"ptguard/record"
@@ -20,31 +21,35 @@ var alias = map[string]string{"--version": "version", "-V": "version", "help": "
 const runUsage = "ptguard run [flags] [--] CMD [ARG…]"
 
 // usages are the usage lines of the commands whose flags come before their words.
-var usages = map[string]string{
-	"run":   runUsage,
-	"why":   "ptguard why [flags] ACCESS OBJECT…  or  ptguard why [flags] TRACE:SEQ",
-	"learn": "ptguard learn [flags] [-o FILE] [--] CMD [ARG…]  or  ptguard learn [flags] --from TRACE",
-}
+var usages = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"run":   runUsage,
+		"why":   "ptguard why [flags] ACCESS OBJECT…  or  ptguard why [flags] TRACE:SEQ",
+		"learn": "ptguard learn [flags] [-o FILE] [--] CMD [ARG…]  or  ptguard learn [flags] --from TRACE",
+	}
+})
 
 // missing says, by command, what is asked for where a word is missing.
-var missing = map[string]string{
-	"check":  "check: which policy? usage: ptguard check [--work DIR] POLICY…",
-	"why":    "why: which act? usage: ptguard why [flags] ACCESS OBJECT…, such as: ptguard why read ~/.ssh/id_rsa",
-	"replay": "replay: which trace? usage: ptguard replay TRACE --policy P",
-	"test":   "test: which policy? usage: ptguard test [--work DIR] POLICY…",
-	"dump":   "dump: which trace? usage: ptguard dump [flags] TRACE",
-	"report": "report: which trace? usage: ptguard report TRACE -o FILE.html",
-	"policy": "policy show: which one? usage: ptguard policy show NAME…, with presets (see ptguard policy list) or policy files",
-	"seals":  "seals explain: which path? usage: ptguard seals explain [--seals DIR] PATH…",
-	"schema": "schema: of what? usage: ptguard schema policy|record|seals",
-}
+var missing = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"check":  "check: which policy? usage: ptguard check [--work DIR] POLICY…",
+		"why":    "why: which act? usage: ptguard why [flags] ACCESS OBJECT…, such as: ptguard why read ~/.ssh/id_rsa",
+		"replay": "replay: which trace? usage: ptguard replay TRACE --policy P",
+		"test":   "test: which policy? usage: ptguard test [--work DIR] POLICY…",
+		"dump":   "dump: which trace? usage: ptguard dump [flags] TRACE",
+		"report": "report: which trace? usage: ptguard report TRACE -o FILE.html",
+		"policy": "policy show: which one? usage: ptguard policy show NAME…, with presets (see ptguard policy list) or policy files",
+		"seals":  "seals explain: which path? usage: ptguard seals explain [--seals DIR] PATH…",
+		"schema": "schema: of what? usage: ptguard schema policy|record|seals",
+	}
+})
 
 var errNoProgram = errors.New("run: which program? usage: " + runUsage)
 
 // help prints the parser's help with the usage lines put right.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
-	if node := ctx.Selected(); node != nil && usages[node.Name] != "" {
-		if _, err := fmt.Fprintf(ctx.Stdout, "Usage: %s\n\n%s\n", usages[node.Name], node.Help); err != nil {
+	if node := ctx.Selected(); node != nil && usages()[node.Name] != "" {
+		if _, err := fmt.Fprintf(ctx.Stdout, "Usage: %s\n\n%s\n", usages()[node.Name], node.Help); err != nil {
 			return err
 		}
 		options.NoAppSummary, options.Summary = true, false
@@ -76,8 +81,8 @@ func usageError(err error, args []string) error {
 		text = err.Error()
 	case command == "report" && strings.HasPrefix(text, "missing flags") && len(args) > 1:
 		text = "report: where does the page go? usage: ptguard report TRACE -o FILE.html"
-	case missing[command] != "" && (strings.HasPrefix(text, "expected \"<") || strings.HasPrefix(text, "missing flags") || strings.Contains(text, "<of>")):
-		text = missing[command]
+	case missing()[command] != "" && (strings.HasPrefix(text, "expected \"<") || strings.HasPrefix(text, "missing flags") || strings.Contains(text, "<of>")):
+		text = missing()[command]
 	case strings.HasPrefix(text, "expected one of \"list\""): // seals and policy by themselves
 		text = command + ": which command? usage: ptguard " + command + " " + strings.NewReplacer(`"`, "", ", ", "|").Replace(strings.TrimPrefix(text, "expected one of "))
 	case command == "" && !strings.HasPrefix(args[0], "-"):

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/kballard/go-shellquote"
 	"golang.org/x/sys/unix"
@@ -201,10 +202,12 @@ func objectName(r *rules.Request) string {
 }
 
 // fixLists are the lists of a policy file that the flags of a fix stand for.
-var fixLists = map[string][2]string{
-	"--read": {"files", "read"}, "--write": {"files", "write"}, "--allow-exec": {"exec", "allow"},
-	"--connect": {"net", "connect"}, "--bind": {"net", "bind"},
-}
+var fixLists = sync.OnceValue(func() map[string][2]string {
+	return map[string][2]string{
+		"--read": {"files", "read"}, "--write": {"files", "write"}, "--allow-exec": {"exec", "allow"},
+		"--connect": {"net", "connect"}, "--bind": {"net", "bind"},
+	}
+})
 
 // fixWords reads the flags of a fix: pairs of flag and value. ok is false for one that is
 // no such list.
@@ -214,7 +217,7 @@ func fixWords(fix string) (pairs [][2]string, ok bool) {
 		return nil, false
 	}
 	for i := 0; i < len(words); i += 2 {
-		if fixLists[words[i]][0] == "" {
+		if fixLists()[words[i]][0] == "" {
 			return nil, false
 		}
 		pairs = append(pairs, [2]string{words[i], words[i+1]})
@@ -228,7 +231,7 @@ func yamlOf(fix string) string {
 	if !ok {
 		return ""
 	}
-	list := fixLists[pairs[0][0]]
+	list := fixLists()[pairs[0][0]]
 	var items []string
 	for _, p := range pairs {
 		items = append(items, yamlWord(p[1]))
@@ -260,7 +263,9 @@ func (c *whyCmd) print(w io.Writer, more bool, a whyAnswer) error {
 	return printWhy(w, more, a)
 }
 
-var whyVerdicts = map[string]string{"allow": "allowed", "deny": "denied", "hide": "hidden", "ask": "asked about"}
+var whyVerdicts = sync.OnceValue(func() map[string]string {
+	return map[string]string{"allow": "allowed", "deny": "denied", "hide": "hidden", "ask": "asked about"}
+})
 
 func printWhy(out io.Writer, more bool, a whyAnswer) error {
 	var b strings.Builder
@@ -289,7 +294,7 @@ func printWhy(out io.Writer, more bool, a whyAnswer) error {
 		line("", "note: "+a.Note)
 	}
 	for _, o := range a.Objects {
-		line("", fmt.Sprintf("%s  %s %s", whyVerdicts[o.Verdict], o.Access, record.Escape(o.Object)))
+		line("", fmt.Sprintf("%s  %s %s", whyVerdicts()[o.Verdict], o.Access, record.Escape(o.Object)))
 		detail("by", o.Rule)
 		detail("line", o.Source)
 		detail("because", o.Reason)
