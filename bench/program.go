@@ -145,35 +145,17 @@ func inProcesses(ops []operation, each int) (time.Duration, error) {
 		return 0, err
 	}
 	for _, op := range ops {
-		// A child that inherits a request to yield would wait for ever, for a scheduler that
-		// it has not: so that there is none now.
-		runtime.Gosched()
-		pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-		if errno != 0 {
-			return 0, fmt.Errorf("fork: %w", errno)
-		}
-		if pid == 0 {
-			worker(op, each, start, said)
+		if err := fork(op, each, start, said); err != nil {
+			return 0, err
 		}
 	}
 	unix.Close(said[1])
-	// Each says r when it is there and d when it is done.
-	hear := func(want byte) error {
-		var got [1]byte
-		for range ops {
-			if n, err := unix.Read(said[0], got[:]); n != 1 || got[0] != want {
-				return errors.Join(errors.New("a worker failed"), err)
-			}
-		}
-		return nil
-	}
-	if err := hear('r'); err != nil {
-		return 0, err
-	}
 	from := time.Now()
 	unix.Close(start[1])
-	if err := hear('d'); err != nil {
-		return 0, err
+	for range ops {
+		if err := hear(said[0], 'd', forever); err != nil {
+			return 0, err
+		}
 	}
 	took := time.Since(from)
 	for range ops {
@@ -182,6 +164,61 @@ func inProcesses(ops []operation, each int) (time.Duration, error) {
 		}
 	}
 	return took, nil
+}
+
+// A child that inherits a request to yield waits for ever in its first function, for a scheduler
+// that it has not. The monitor of Go's runtime makes one when a thread has not been heard of for
+// 10 ms, as on a busy machine. upIn is how long a child may take to say that it is there before it
+// is taken for such a one, and forkTries how often another is made.
+const (
+	upIn      = 10 * time.Second
+	forever   = -time.Millisecond // as poll(2) understands it
+	forkTries = 5
+)
+
+// fork makes a worker and waits until it is there.
+func fork(op operation, each int, start, said [2]int) error {
+	for range forkTries {
+		runtime.Gosched() // so that there is most likely no request now
+		pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+		if errno != 0 {
+			return fmt.Errorf("fork: %w", errno)
+		}
+		if pid == 0 {
+			worker(op, each, start, said)
+		}
+		err := hear(said[0], 'r', upIn)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		_ = unix.Kill(int(pid), unix.SIGKILL)
+		if _, err := unix.Wait4(int(pid), nil, 0, nil); err != nil {
+			return fmt.Errorf("wait for a worker: %w", err)
+		}
+	}
+	return fmt.Errorf("%d workers in a row did not come up within %v", forkTries, upIn)
+}
+
+// hear waits for what a worker says: r when it is there, d when it is done; os.ErrDeadlineExceeded
+// after limit.
+func hear(fd int, want byte, limit time.Duration) error {
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(limit.Milliseconds()))
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return fmt.Errorf("wait for a worker: %w", err)
+		case n == 0:
+			return os.ErrDeadlineExceeded
+		}
+		break
+	}
+	var got [1]byte
+	if n, err := unix.Read(fd, got[:]); n != 1 || got[0] != want {
+		return errors.Join(errors.New("a worker failed"), err)
+	}
+	return nil
 }
 
 // worker is the life of a forked process: raw system calls only. It does not return.
