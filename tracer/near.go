@@ -104,7 +104,8 @@ type nearness struct {
 
 // newNearness gives nil where there is one CPU, or no say.
 func newNearness() *nearness {
-	n := &nearness{keep: nearLeast, pause: lookLeast}
+	// A tree is serial at first, and most are so small that they would end before it was found out.
+	n := &nearness{keep: nearLeast, pause: lookLeast, score: serialEnough}
 	if getAffinity(0, &n.own) != nil || n.own.count() < 2 {
 		return nil
 	}
