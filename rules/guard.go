@@ -149,7 +149,8 @@ func beneath(dir, path string) bool {
 }
 
 // guardOwn keeps the files that ptguard lives by: the object, by name and inode, and the
-// directories above it from being renamed away.
+// directories above it from being renamed away. One that is not there yet is made empty, or a
+// folder that has such a file already would come there by a rename, or be led to by a link.
 func (p *Policy) guardOwn(r *Request) *Rule {
 	f := &r.File
 	for _, e := range p.protected {
@@ -159,8 +160,11 @@ func (p *Policy) guardOwn(r *Request) *Rule {
 		if contains(e.root, f.Path) {
 			return e.rule
 		}
-		if (r.Act == ActRenameSource || r.Act == ActExchange) && contains(f.Path, e.root) {
-			return e.rule
+		switch r.Act {
+		case ActRenameSource, ActRenameTarget, ActExchange, ActSymlink, ActLinkTarget: // a link(2) of a symbolic link is one
+			if contains(f.Path, e.root) {
+				return e.rule
+			}
 		}
 	}
 	if f.Exists && len(p.protectedInode) > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/internal/ask"
+	"ptguard/internal/policytext"
 	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
@@ -22,7 +23,9 @@ import (
 
 // asking prepares the questions of a run as the policy wants them. guarded are the files
 // that the tree must not change, or it could answer for itself.
-func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded []string, err error) {
+//
+// folders are those in which the program works, the work folder first.
+func (c *runCmd) asking(a rules.Asking, folders []string) (out tracer.Asking, guarded []string, err error) {
 	if !a.On {
 		return out, nil, nil
 	}
@@ -36,9 +39,13 @@ func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded
 		out.Asker = &ask.Terminal{Plain: slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))}
 	case "exec":
 		words := strings.Fields(rest)
+		here, err := os.Getwd()
+		if err != nil {
+			return out, nil, fmt.Errorf("find the current directory: %w", errnoOf(err))
+		}
 		path, err := findProgram(words[0], os.Environ())
 		if err == nil {
-			path, err = canonicalFile(path, unix.S_IFREG)
+			path, err = canonicalFile(absolute(here, path), unix.S_IFREG)
 		}
 		if err != nil {
 			// Not wrapped: it is no error about CMD, with a status of its own.
@@ -48,19 +55,24 @@ func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded
 		unix.Umask(umask)
 		words[0] = path
 		out.Asker, guarded = &ask.Program{Argv: words, Umask: umask}, append(guarded, path)
-		here, err := os.Getwd()
-		if err != nil {
-			return out, nil, fmt.Errorf("find the current directory: %w", errnoOf(err))
-		}
 		for _, word := range words[1:] { // the script of an interpreter, its settings
 			named := absolute(here, word)
-			file, err := canonicalFile(named, unix.S_IFREG)
+			o, err := resolve.Canonical(named)
 			switch {
-			case err == nil:
-				guarded = append(guarded, named, file)
-			case errors.Is(err, unix.ENOENT): // or the tree could make it, and answer
-				guarded = append(guarded, named)
+			case err != nil:
+				return out, nil, fmt.Errorf("ask via %s: %w", record.Escape(a.Via), err)
+			case o.Errno == unix.ENOENT || o.Errno == 0 && !o.Exists: // or the tree could make it, and answer
+			case o.Errno != 0:
+				continue
+			case o.Stat.Mode&unix.S_IFMT == unix.S_IFDIR:
+				// The program could not work without some: `.` is a usual word.
+				if slices.ContainsFunc(append(folders, "/dev", "/proc"), func(dir string) bool { return policytext.Contains(o.Path, dir) }) {
+					continue
+				}
+			case o.Stat.Mode&unix.S_IFMT != unix.S_IFREG:
+				continue
 			}
+			guarded = append(guarded, named)
 		}
 	case "unix":
 		path, err := canonicalFile(rest, unix.S_IFSOCK)
@@ -73,7 +85,7 @@ func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded
 	if err != nil {
 		return out, nil, err
 	}
-	where := approvalsOf(a, work)
+	where := approvalsOf(a, folders[0])
 	kept, err := book.read()
 	if err != nil {
 		return out, nil, err
@@ -96,11 +108,11 @@ func (c *runCmd) asking(a rules.Asking, work string) (out tracer.Asking, guarded
 func approvalsOf(a rules.Asking, work string) string {
 	switch {
 	case a.Fence != "":
-		return "fence " + a.Fence
+		return "fence " + record.Escape(a.Fence) // JSON has no bytes: other names would be the same
 	case a.Fenced:
-		return "fence '' in " + work
+		return "fence '' in " + record.Escape(work)
 	}
-	return "work folder " + work
+	return "work folder " + record.Escape(work)
 }
 
 // canonicalFile resolves a path that must lead to an object of one type.

@@ -284,6 +284,36 @@ func TestAskIsNotAnsweredFromInside(t *testing.T) {
 		}
 	}
 
+	// A folder that is run as a program, one that is not there yet and comes by a rename, or by
+	// a link, and a program named from the current folder.
+	const no, once = "echo '{\"answer\":\"no\"}'\n", `echo "echo '{\"answer\":\"once\"}'"`
+	for ask, act := range map[string]string{
+		"/usr/bin/python3 program": `echo "print('{\"answer\":\"once\"}')" >program/__main__.py && cat $A`,
+		"/bin/sh late/a":           `mkdir x; ` + once + ` >x/a; mv x late && cat $A`,
+		"/bin/sh later/b/a":        `mkdir -p x/b; ` + once + ` >x/b/a; ln -s x later && cat $A`,
+		"/bin/sh last/a":           `mkdir x; ` + once + ` >x/a; ln -s x y; ln -P y last && cat $A`,
+		"./program/a":              `(echo '#!/bin/sh'; ` + once + `) >program/a && cat $A`,
+	} {
+		b.Reset(t)
+		b.Script(t, "work/program/a", "#!/bin/sh\n"+no)
+		if r := b.Bare(t, "sh", "-c", act); r.Stdout != "content A\n" {
+			t.Fatalf("bare: %v", r)
+		}
+		b.Reset(t)
+		b.Script(t, "work/program/a", "#!/bin/sh\n"+no)
+		r := b.Guard(t, []string{"--fence", b.Work, "--keep-env", "--ask", "exec:" + ask}, "sh", "-c", act)
+		if r.Stdout != "" || r.Status == 0 || r.Status == 125 {
+			t.Errorf("%s: %v", ask, r)
+		}
+		b.Find(t, ktest.Want{Rule: "guard own-files"})
+	}
+	// What the program cannot do without stays open.
+	b.Reset(t)
+	r = b.Guard(t, []string{"--fence", b.Work, "--keep-env", "--ask", "exec:/bin/echo . /dev /dev/null /"}, "sh", "-c", `echo x >x && echo x >/dev/null && cat x`)
+	if r.Stdout != "x\n" || r.Status != 0 {
+		t.Errorf("%v", r)
+	}
+
 	b.Reset(t)
 	s := serve(t, b.Path("work/asker.sock"))
 	go func() {
@@ -384,6 +414,25 @@ func TestAskAlways(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	b.Find(t, ktest.Want{Rule: "guard own-files"})
+	for _, plant := range []string{"mv x ptguard", "ln -s x ptguard"} {
+		state := b.Path("home/state2")
+		plant = "mkdir -p " + state + " && cd " + state + " && mkdir -m 700 x && echo >x/grants.jsonl && " + plant + " && cat ptguard/grants.jsonl"
+		if r := b.Bare(t, "sh", "-c", plant); r.Stdout != "\n" {
+			t.Fatalf("bare: %v", r)
+		}
+		if err := os.RemoveAll(state); err != nil {
+			t.Fatal(err)
+		}
+		own := ktest.Cmd{Argv: b.Guarded(t, []string{"--fence", b.Work, "--keep-env", "--write", b.Home, "--ask", "exec:" + answer}, "sh", "-c", plant)}
+		own.Argv = append([]string{"env", "XDG_STATE_HOME=" + state}, own.Argv...)
+		if r := b.Run(t, own); r.Stdout != "" || r.Status == 0 || r.Status == 125 {
+			t.Errorf("%v", r)
+		}
+		b.Find(t, ktest.Want{Rule: "guard own-files"})
+		if err := os.RemoveAll(state); err != nil {
+			t.Fatal(err)
+		}
+	}
 	id, _, _ := strings.Cut(list.Stdout, " ")
 	if r := b.Bare(t, ktest.Binary(t), "grants", "revoke", id); r.Status != 0 || !strings.Contains(r.Stdout, "revoked read "+b.Path("outside/deep")) {
 		t.Errorf("%v", r)

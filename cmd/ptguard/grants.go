@@ -150,7 +150,7 @@ func (c *grantsCmd) Run() error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
 	for i := range list {
 		a := &list[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.ID, a.Time.Local().Format("2006-01-02 15:04"), a.text(), record.Escape(a.Where))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.ID, a.Time.Local().Format("2006-01-02 15:04"), a.text(), record.EscapeText(a.Where))
 	}
 	return w.Flush()
 }

@@ -213,7 +213,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if g.policy, g.scopes, err = c.compile(layers, m, command); err != nil {
 		return nil, err
 	}
-	asking, more, err := c.asking(g.policy.Asking(), m.facts.Work)
+	asking, more, err := c.asking(g.policy.Asking(), append([]string{m.facts.Work}, m.facts.Tmp...))
 	if err != nil {
 		return nil, err
 	}
