@@ -108,7 +108,7 @@ func TestRulesLookedAt(t *testing.T) {
 				if name, rest = cutComponent(rest); name == "" {
 					break
 				}
-				at = at.kids[name]
+				at = at.kids.find(name)
 			}
 			f := File{Path: "/srv/3/w/some/file.o"}
 			out += len(p.progAt.loose) + len(p.progAt.allow) + len(p.progAt.about(&f, nil))
@@ -133,7 +133,10 @@ func unindexed(p *Policy) {
 		for i := range n.entries {
 			n.loose = append(n.loose, i)
 		}
-		for _, kid := range n.kids {
+		for _, kid := range n.kids.few {
+			strip(kid.node)
+		}
+		for _, kid := range n.kids.many {
 			strip(kid)
 		}
 	}
@@ -225,5 +228,24 @@ func TestIndexDecidesNothing(t *testing.T) {
 	}
 	if refused < 500 {
 		t.Errorf("only %d refusals", refused)
+	}
+}
+
+// A node finds its kids by name, few or many, and no others.
+func TestKids(t *testing.T) {
+	var k kids
+	want := map[string]*node{}
+	for i := range 3 * fewKids {
+		for name, n := range want {
+			if k.find(name) != n {
+				t.Fatalf("%d kids: %s is not found", i, name)
+			}
+		}
+		name := strings.Repeat("n", i)
+		if k.find(name) != nil {
+			t.Fatalf("%d kids: %q is found before it is there", i, name)
+		}
+		want[name] = &node{}
+		k.add(name, want[name])
 	}
 }

@@ -245,7 +245,7 @@ func (p *Policy) under(path string) []*entry {
 		}
 		var name string
 		name, rest = cutComponent(rest)
-		n = n.kids[name]
+		n = n.kids.find(name)
 	}
 	return out
 }

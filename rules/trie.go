@@ -106,10 +106,53 @@ func (e *entry) leadsTo(folder string) bool {
 	return rest == "" && folder != e.root
 }
 
-// node is a directory name in the trie of literal prefixes. A walk costs one map look-up
+// kids are the nodes beneath a node by name. Most have few, and those are a list: a map costs
+// more to make, and to ask.
+type kids struct {
+	few  []kid
+	many map[string]*node // all of them, if there are more than fewKids
+}
+
+type kid struct {
+	name string
+	node *node
+}
+
+const fewKids = 8
+
+// find gives nil if there is none of the name.
+func (k *kids) find(name string) *node {
+	if k.many != nil {
+		return k.many[name]
+	}
+	for i := range k.few {
+		if k.few[i].name == name {
+			return k.few[i].node
+		}
+	}
+	return nil
+}
+
+// add adds one whose name is new.
+func (k *kids) add(name string, n *node) {
+	switch {
+	case k.many != nil:
+		k.many[name] = n
+	case len(k.few) < fewKids:
+		k.few = append(k.few, kid{name, n})
+	default:
+		k.many = make(map[string]*node, 4*fewKids)
+		for _, old := range k.few {
+			k.many[old.name] = old.node
+		}
+		k.many[name], k.few = n, nil
+	}
+}
+
+// node is a directory name in the trie of literal prefixes. A walk costs one look-up
 // a component, however many rules there are.
 type node struct {
-	kids    map[string]*node
+	kids    kids
 	entries []*entry
 	// loose are the places in entries of those that index does not find.
 	loose []int
@@ -136,13 +179,10 @@ func (n *node) insert(e *entry) {
 	for rest := strings.TrimLeft(e.root, "/"); rest != ""; {
 		var name string
 		name, rest = cutComponent(rest)
-		next := n.kids[name]
+		next := n.kids.find(name)
 		if next == nil {
-			if n.kids == nil {
-				n.kids = map[string]*node{}
-			}
 			next = &node{loose: nowhere}
-			n.kids[name] = next
+			n.kids.add(name, next)
 		}
 		n = next
 		path = append(path, n)
@@ -215,7 +255,7 @@ func (p *Policy) walk(q *question, path string, denyOnly bool) *node {
 		if name == "." {
 			continue
 		}
-		if n = n.kids[name]; n == nil {
+		if n = n.kids.find(name); n == nil {
 			return nil
 		}
 	}
