@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"ptguard/decode"
 )
@@ -320,7 +321,7 @@ func (p *Policy) tilde(path string) string {
 }
 
 // escapeGlob makes a name a pattern for it. What a pattern may not hold (`$`, control
-// characters) becomes `?`.
+// characters), or a policy file cannot (bytes that are not UTF-8), becomes `?`.
 func escapeGlob(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -330,6 +331,13 @@ func escapeGlob(name string) string {
 			b.WriteByte(c)
 		case c == '$' || c < 0x20 || c == 0x7f:
 			b.WriteByte('?')
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRuneInString(name[i:])
+			if i += size - 1; r == utf8.RuneError && size == 1 {
+				b.WriteByte('?')
+			} else {
+				b.WriteRune(r)
+			}
 		default:
 			b.WriteByte(c)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kballard/go-shellquote"
 	"golang.org/x/sys/unix"
+	"ptguard/internal/resolve"
 	"ptguard/record"
 	"ptguard/rules"
 )
@@ -35,6 +36,10 @@ func (c *learnCmd) Run() error {
 		if _, err := os.Stat(c.Out); err == nil && len(c.Policy) == 0 {
 			c.Policy = []string{c.Out} // what it grants already need not be asked for again
 		}
+	}
+	out, err := c.target()
+	if err != nil {
+		return err
 	}
 	trace, status := c.From, 0
 	switch {
@@ -60,13 +65,50 @@ func (c *learnCmd) Run() error {
 			return err
 		}
 	}
-	if err := c.propose(trace); err != nil {
+	if err := c.propose(trace, out); err != nil {
 		return err
 	}
 	if status != 0 {
 		return &statusError{code: status}
 	}
 	return nil
+}
+
+// target is the file of -o as it is at one moment; the zero value is none.
+type target struct {
+	name string // absolute
+	path string // where it leads, canonical
+	text string // "" if it is not there
+}
+
+// target looks at the file of -o.
+func (c *learnCmd) target() (t target, err error) {
+	if c.Out == "" {
+		return t, nil
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return t, fmt.Errorf("find the current directory: %w", errnoOf(err))
+	}
+	return targetAt(absolute(here, c.Out))
+}
+
+func targetAt(name string) (target, error) {
+	fail := func(err error) (target, error) {
+		return target{}, fmt.Errorf("write policy %s: %w", record.Escape(name), errnoOf(err))
+	}
+	o, err := resolve.Canonical(name)
+	switch {
+	case err != nil:
+		return fail(err)
+	case o.Exists && o.Stat.Mode&unix.S_IFMT != unix.S_IFREG:
+		return fail(errors.New("not a regular file"))
+	}
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fail(err)
+	}
+	return target{name, o.Path, string(text)}, nil
 }
 
 // writable tells, before CMD runs, whether the policy can be written where it should go.
@@ -77,9 +119,6 @@ func (c *learnCmd) writable() error {
 	name := c.Out
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("write policy %s: not a regular file", record.Escape(c.Out))
 	}
 	if err := unix.Access(filepath.Dir(name), unix.W_OK|unix.X_OK); err != nil {
 		return fmt.Errorf("write policy %s: %w", record.Escape(c.Out), err)
@@ -146,8 +185,9 @@ func (c *learnCmd) record(trace *os.File, command []string) (status int, err err
 	return status, nil
 }
 
-// propose reads the trace, makes the proposal, checks it, and writes it out.
-func (c *learnCmd) propose(trace string) error {
+// propose reads the trace, makes the proposal, checks it, and writes it to out, which is as it
+// was before CMD ran: what CMD made of it is nothing that a person stated.
+func (c *learnCmd) propose(trace string, out target) error {
 	records, err := decisionsOf(trace)
 	if err != nil {
 		return err
@@ -157,15 +197,6 @@ func (c *learnCmd) propose(trace string) error {
 		if records[i].Kind == record.KindStart {
 			start = &records[i]
 		}
-	}
-	// Paths of the policy are as typed here; the trace of another folder changes folder.
-	out := c.Out
-	if out != "" {
-		here, err := os.Getwd()
-		if err != nil {
-			return fmt.Errorf("find the current directory: %w", errnoOf(err))
-		}
-		out = absolute(here, out)
 	}
 	q, err := c.policyOf(start, trace, "")
 	if err != nil {
@@ -183,29 +214,33 @@ func (c *learnCmd) propose(trace string) error {
 		l.hear(&records[i])
 	}
 	additions := l.grants()
-	old := ""
-	if out != "" {
-		text, err := os.ReadFile(out)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("read policy %s: %w", record.Escape(c.Out), errnoOf(err))
-		}
-		old = string(text)
-	}
-	text, err := c.write(old, start, additions)
+	text, err := c.write(out.text, start, additions)
 	if err != nil {
 		return err
 	}
 	if err := l.check(c.name(), text); err != nil {
 		return err
 	}
-	if out == "" {
+	// Paths of the policy are as typed; the trace of another folder has changed folder.
+	changed := false
+	if out.name != "" {
+		now, err := targetAt(out.name)
+		changed = err != nil || now != out
+	}
+	switch {
+	case out.name == "" || changed:
 		if _, err := io.WriteString(os.Stdout, text); err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
-	} else if err := replaceFile(out, text); err != nil {
+	default:
+		if err := replaceFile(out.name, text); err != nil {
+			return err
+		}
+	}
+	if err := l.report(os.Stderr, out.name != "" && !changed, c.Out, text != out.text); err != nil || !changed {
 		return err
 	}
-	return l.report(os.Stderr, out != "", c.Out, text != old)
+	return fmt.Errorf("write policy %s: it was changed while the command ran, and is left as it is; the proposal is on standard output", record.Escape(c.Out))
 }
 
 // adopt takes over what a proposal from a trace builds on: the presets, the mode and the
