@@ -237,7 +237,7 @@ func (l *Live) Summary(run time.Duration, lost uint64) {
 	if l.dropped > 0 {
 		fmt.Fprintf(&b, ", %d lines dropped", l.dropped)
 	}
-	switch _, isFD := descriptor(l.opts.Trace); {
+	switch _, isFD := Descriptor(l.opts.Trace); {
 	case l.total == 0:
 	case l.opts.Trace == "" || l.opts.Trace == "none":
 		b.WriteString(", details: run with --trace FILE")

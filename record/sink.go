@@ -181,7 +181,8 @@ func (s *Sink) Line(r *Record) []byte {
 }
 
 // File returns device and inode of the trace and its path as given, for the guard that
-// keeps the tree from changing it. ok is false when the trace is no file opened by name.
+// keeps the tree from changing it, or from connecting to it. ok is false when the trace is no
+// file or socket named by a path.
 func (s *Sink) File() (path string, dev, ino uint64, ok bool) {
 	return s.t.path, s.t.stat.Dev, s.t.stat.Ino, s.t.path != ""
 }

@@ -30,7 +30,7 @@ type target struct {
 func openTarget(spec string) (*target, error) {
 	t := &target{name: spec, fd: -1}
 	var err error
-	switch n, isFD := descriptor(spec); {
+	switch n, isFD := Descriptor(spec); {
 	case spec == "":
 		return nil, errors.New("no file is named")
 	case spec == "none":
@@ -54,9 +54,9 @@ func openTarget(spec string) (*target, error) {
 	return t, nil
 }
 
-// descriptor recognises the names of our own descriptors. The /dev names are links, which
-// open refuses, and they are what people are used to write.
-func descriptor(spec string) (int, bool) {
+// Descriptor recognises the names of our own descriptors, as Open and OpenLog take them: fd:N, -
+// and those in /dev and /proc, which are links, and are what people are used to write.
+func Descriptor(spec string) (int, bool) {
 	switch spec {
 	case "-", "/dev/stderr":
 		return 2, true
@@ -116,7 +116,9 @@ func (t *target) connect(path string) error {
 		_ = unix.Close(fd)
 		return fmt.Errorf("connect %s: %w", Escape(path), err)
 	}
-	t.fd = fd
+	if t.fd = fd; !strings.HasPrefix(path, "@") { // an abstract name of others is closed anyway
+		t.path = path // who else connects to it could write records of his own
+	}
 	return nil
 }
 

@@ -181,7 +181,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		return nil, fmt.Errorf("--trace-keep %d: a trace has old files only with --trace-size, such as --trace-size 64M", *c.TraceKeep)
 	}
 	for _, fd := range c.KeepFD {
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
+		if err := c.mayKeep(fd); err != nil {
 			return nil, fmt.Errorf("--keep-fd %d: %w", fd, err)
 		}
 	}
@@ -258,6 +258,24 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		g.config.Timeout, g.config.TimeoutName = wall, "limits.wall"
 	}
 	return g, nil
+}
+
+// mayKeep tells whether a descriptor is one that ptguard was started with, and not one of the
+// records'.
+func (c *runCmd) mayKeep(fd int) error {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	switch {
+	case err != nil:
+		return err
+	case flags&unix.FD_CLOEXEC != 0: // no exec has left it: it is ptguard's own
+		return unix.EBADF
+	}
+	for _, to := range []string{c.Trace, c.Log} {
+		if n, ok := record.Descriptor(to); ok && n == fd && fd > 2 {
+			return errors.New("records go there, and the command could write its own")
+		}
+	}
+	return nil
 }
 
 // sealed reads the seals of the run and adds their files to those that the tree must not
