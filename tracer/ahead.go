@@ -9,6 +9,7 @@ import (
 	"ptguard/decode"
 	"ptguard/internal/inherit"
 	"ptguard/internal/resolve"
+	"ptguard/internal/stack"
 )
 
 // ahead is what a run needs and no policy has a part in. It is found out on another CPU while
@@ -32,6 +33,7 @@ func Begin(cfg *Config) {
 	begun = found
 	try, noNewPrivs := cfg.Backstop != BackstopOff && !cfg.Audit, !cfg.AllowSetuid
 	go func() {
+		stack.Grow()
 		a := look()
 		if a.tried = try && a.err == nil; a.tried {
 			a.trial = tryLayers(noNewPrivs)

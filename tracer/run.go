@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"ptguard/decode"
 	"ptguard/internal/landlock"
+	"ptguard/internal/stack"
 	"ptguard/record"
 	"ptguard/rules"
 )
@@ -108,6 +109,7 @@ func Run(cfg *Config) (result Result, err error) {
 		runtime.GOMAXPROCS(2)
 	}
 	go func() {
+		stack.Grow()
 		runtime.LockOSThread() // for good: the thread ends up in a domain of its own
 		result, err = run(cfg)
 		close(over)

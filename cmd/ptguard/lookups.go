@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/internal/resolve"
+	"ptguard/internal/stack"
 	"ptguard/rules"
 )
 
@@ -46,6 +47,7 @@ var binding atomic.Bool
 // for every policy, or for every preset but one. Who asks for what is not found yet, asks the
 // kernel.
 func foresee() {
+	stack.Grow()
 	ground()
 	lookAhead(systemBin)
 	for paths := range slices.Chunk(rules.RuntimePaths(), lookedAtOnce) {
