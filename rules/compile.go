@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ptguard/decode"
+	"ptguard/internal/policytext"
 )
 
 // The modes.
@@ -322,11 +323,7 @@ func (c *compiler) bind(p pattern, allow bool) []bound {
 	}
 	var out []bound
 	for _, base := range bases {
-		spelled := base
-		for _, name := range p.Literal {
-			spelled = strings.TrimSuffix(spelled, "/") + "/" + name
-		}
-		out = append(out, bound{spelled, p.Anchor, p.Bare(), p.Rooted, p.Glob})
+		out = append(out, bound{policytext.Beneath(base, p.Literal...), p.Anchor, p.Bare(), p.Rooted, p.Glob})
 	}
 	return out
 }
@@ -339,9 +336,7 @@ func (c *compiler) attach(e entry, b bound) []*entry {
 	t := c.m.lookup(b.spelled)
 	roots := []string{t.Path}
 	if !allow {
-		spelled := path.Clean(b.spelled)
-		parent := c.m.lookup(path.Dir(spelled)).Path
-		for _, r := range []string{spelled, path.Join(parent, path.Base(spelled))} {
+		for _, r := range c.spellings(b) {
 			if indexOf(roots, r) < 0 {
 				roots = append(roots, r)
 			}
@@ -377,14 +372,17 @@ func (c *compiler) attach(e entry, b bound) []*entry {
 	return out
 }
 
+func (c *compiler) spellings(b bound) []string {
+	return policytext.Spellings(b.spelled, func(dir string) string { return c.m.lookup(dir).Path })
+}
+
 // attachLinks lets the link that an allow was spelled through be looked at: a program that
 // reads /lib -> usr/lib has to find both. Nothing else of the link is granted.
 func (c *compiler) attachLinks(e entry, b bound, target string) {
 	if e.access&decode.Look == 0 {
 		return
 	}
-	spelled := path.Clean(b.spelled)
-	names := []string{spelled, path.Join(c.m.lookup(path.Dir(spelled)).Path, path.Base(spelled))}
+	names := c.spellings(b)
 	for i, name := range names {
 		if name == target || i == 1 && name == names[0] {
 			continue
@@ -470,7 +468,7 @@ func (c *compiler) file(s *Source, sp *spec) error {
 				continue
 			}
 			root := made[0].root
-			if work := c.m.Work; contains(work, path.Clean(b.spelled)) && !contains(work, root) {
+			if c.inWork(b.spelled) && !contains(c.m.Work, root) {
 				return s.fail(sp.pos, fmt.Errorf("this write rule lies beneath @work but leads outside it, to %s", root))
 			}
 			if s.layer == LayerPreset && !b.rooted && c.p.tooBroad(root) && (len(b.glob) == 0 || b.glob[len(b.glob)-1] == "**") && root != c.m.Work {
@@ -487,6 +485,13 @@ func (c *compiler) file(s *Source, sp *spec) error {
 		c.warn(rule.Pos, "%s names no place on this machine", sp.text)
 	}
 	return nil
+}
+
+// inWork tells whether a path lies beneath the work folder as it is spelled, or is led on by a
+// link that does, which the tree or a repository can have laid.
+func (c *compiler) inWork(spelled string) bool {
+	return contains(c.m.Work, path.Clean(spelled)) ||
+		slices.ContainsFunc(c.m.lookup(spelled).Links, func(link string) bool { return contains(c.m.Work, link) })
 }
 
 func (c *compiler) addWritable(root string) {
@@ -574,8 +579,11 @@ func (c *compiler) addr(s *Source, sp *spec) error {
 		}
 	case "@ssh-agent":
 		// What the variable said at start; the tree may set it as it likes.
-		if sock := c.m.Env["SSH_AUTH_SOCK"]; path.IsAbs(sock) {
-			c.attachSocket(rule, roleOf(s, sp.kind), access, bound{spelled: path.Clean(sock), anchor: "/"})
+		if sock := c.m.Env["SSH_AUTH_SOCK"]; sock != "" {
+			if !path.IsAbs(sock) {
+				sock = policytext.Beneath(c.m.Cwd, sock)
+			}
+			c.attachSocket(rule, roleOf(s, sp.kind), access, bound{spelled: sock, anchor: "/"})
 		}
 		return nil
 	}

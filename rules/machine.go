@@ -58,6 +58,8 @@ type Target struct {
 	IsDir  bool
 	Inode  Inode
 	Born   int64 // time of birth, 0 if unknown
+	// Links are the symbolic links on the way, canonical but for themselves.
+	Links []string
 }
 
 // WorkFolder gives the work folder that the sources state, for the caller to resolve and

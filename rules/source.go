@@ -198,7 +198,7 @@ func (l *layering) file(s *Source) error {
 		name := e.word
 		if !path.IsAbs(name) {
 			dir, _ := path.Split(s.name)
-			if name = dir + name; !climbs(name) {
+			if name = dir + name; !policytext.Climbs(name) {
 				name = path.Clean(name)
 			}
 		}
@@ -230,24 +230,6 @@ func (l *layering) file(s *Source) error {
 	l.seen[s.name] = true
 	l.files = append(l.files, s)
 	return nil
-}
-
-// climbs tells whether a name goes up from a folder that it names: where that is a link, only
-// the kernel knows where to.
-func climbs(name string) bool {
-	named := false
-	for part := range strings.SplitSeq(name, "/") {
-		switch part {
-		case "", ".":
-		case "..":
-			if named {
-				return true
-			}
-		default:
-			named = true
-		}
-	}
-	return false
 }
 
 // isFileName tells a path in extends from a preset's name.

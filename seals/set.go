@@ -91,10 +91,10 @@ func (s *Set) bind(seal *Seal, p policytext.Pattern, m Machine) {
 		bases = m.Homes
 	}
 	for _, base := range bases {
-		spelled := path.Join(append([]string{base}, p.Literal...)...)
+		spelled := policytext.Beneath(base, p.Literal...)
 		t := lookup(m, spelled)
 		roots := []string{t.Path}
-		for _, r := range []string{spelled, path.Join(lookup(m, path.Dir(spelled)).Path, path.Base(spelled))} {
+		for _, r := range policytext.Spellings(spelled, func(dir string) string { return lookup(m, dir).Path }) {
 			if !slices.Contains(roots, r) {
 				roots = append(roots, r)
 			}

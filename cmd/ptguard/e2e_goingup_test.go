@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -161,6 +162,122 @@ func TestLinkToHomeIsNoPrefix(t *testing.T) {
 		}
 		if r := b.Guard(t, []string{"--preset", "strict"}, b.Path(program)); (r.Stdout == "private\n") != read {
 			t.Errorf("%s: %v", program, r)
+		}
+	}
+}
+
+// The agent's socket as the environment names it at the start, from the current folder too.
+func TestUpToAgent(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, upBox(func(testing.TB, *ktest.Box) {}))
+	l, err := net.Listen("unix", b.Path("work/a/agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	argv := []string{"/usr/bin/python3", "-c", "import socket; socket.socket(socket.AF_UNIX).connect('a/agent'); print('connected')"}
+	for name, open := range map[string]bool{
+		b.Path("work/a/agent"): false, b.Work + "/up/../agent": false, "a/agent": false, "up/../agent": false, "./up/..//agent": false,
+		b.Path("work/agent"): true,
+	} {
+		b.Env = []string{"SSH_AUTH_SOCK=" + name}
+		if r := b.Bare(t, argv...); r.Stdout != "connected\n" {
+			t.Fatalf("bare: %v", r)
+		}
+		if r := b.Guard(t, nil, argv...); (r.Stdout == "connected\n") != open || !open && !strings.Contains(r.Stderr, "PermissionError") {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+}
+
+// A seal beneath a home that is named so.
+func TestUpToHome(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, upBox(func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "work/a/home/keys", "keys\n")
+		b.Write(t, "work/home/keys", "others\n")
+		b.Write(t, "seals/a.yaml", "ptguard-seals: 1\nowner: x\nseals:\n"+oneSeal("~/keys", "RW"))
+	}))
+	for _, home := range []string{b.Path("work/a/home"), b.Work + "/up/../home", b.Work + "/up/../home/"} {
+		b.Env = []string{"HOME=" + home}
+		if r := b.Bare(t, "cat", "a/home/keys", "home/keys"); r.Stdout != "keys\nothers\n" {
+			t.Fatalf("bare: %v", r)
+		}
+		if r := b.Guard(t, []string{"--work", b.Work, "--seals", b.Path("seals")}, "cat", "a/home/keys", "home/keys"); r.Stdout != "others\n" || r.Status != 1 {
+			t.Errorf("%s: %v", home, r)
+		}
+		if r := b.Guard(t, []string{"--work", b.Work, "--deny", "~/keys"}, "cat", "a/home/keys", "home/keys"); r.Stdout != "others\n" || r.Status != 1 {
+			t.Errorf("%s: %v", home, r)
+		}
+	}
+}
+
+// A deny holds for the link that it names, in the folder where the kernel finds it, and for
+// none of that name where it seems to be.
+func TestUpToLink(t *testing.T) {
+	fill := upBox(func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "work/secret", "secret\n")
+		for _, dir := range []string{"work/", "work/a/"} {
+			if err := os.Symlink(b.Path("work/secret"), b.Path(dir+"to")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	flags := []string{"--deny", "up/../to"}
+	ktest.Refused(t, ktest.Refusal{
+		Argv: script("rm a/to"), Fill: fill, Flags: flags, Status: 1, Want: []ktest.Want{{Rule: "flag --deny"}},
+		Happened: func(t testing.TB, b *ktest.Box) bool { t.Helper(); return !exists(b.Path("work/a/to")) },
+	})
+	ktest.Same(t, ktest.Case{Argv: script("rm to; ls"), Fill: fill, Flags: flags})
+}
+
+// A write rule whose way leads over a link in the work folder, which a repository can have
+// laid, is an error where it leads outside, by whatever name the work folder is called.
+func TestWriteRuleOverLinkInWork(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "outside/x", "")
+		b.Write(t, "other/x", "")
+		b.Write(t, "work/d/x", "")
+		for name, to := range map[string]string{"alias": "work", "work/build": "../outside", "work/in": "d", "twice": "work/build", "far": "other"} {
+			if err := os.Symlink(to, b.Path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	for rule, refused := range map[string]bool{
+		"build": true, b.Path("work/build"): true, b.Path("alias/build"): true, b.Path("alias/build/x"): true, b.Path("alias/build/new"): true, b.Path("twice"): true,
+		b.Path("outside"): false, b.Path("alias/in"): false, b.Path("far"): false, "../other": false, "d/../../other": false,
+	} {
+		r := b.Guard(t, []string{"--write", rule}, "echo", "ran")
+		if refused && (r.Status != 125 || !strings.Contains(r.Stderr, "leads outside it, to "+b.Path("outside"))) || !refused && r.Stdout != "ran\n" {
+			t.Errorf("%s: %v", rule, r)
+		}
+	}
+}
+
+// Nor may what leads to a seal file lie where the run writes.
+func TestLinkToSealFile(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "seals/a.yaml", "ptguard-seals: 1\nowner: x\nseals: []\n")
+		if err := os.Mkdir(b.Path("work/seals"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, to := range map[string]string{"work/link": "../seals", "work/seals/a.yaml": "../../seals/a.yaml", "outside/link": "../seals"} {
+			if err := os.Symlink(to, b.Path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	for dir, refused := range map[string]string{"link": "work/link", "seals": "work/seals/a.yaml", "../outside/link": "", "../seals": ""} {
+		r := b.Guard(t, []string{"--seals", dir}, "echo", "ran")
+		if refused != "" && (r.Status != 125 || !strings.Contains(r.Stderr, "could change the link "+b.Path(refused)+",")) || refused == "" && r.Stdout != "ran\n" {
+			t.Errorf("%s: %v", dir, r)
 		}
 	}
 }

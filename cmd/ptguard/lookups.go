@@ -135,7 +135,7 @@ func findIn(dir found, path, slashName string) found {
 		name = d + slashName
 	}
 	if dir.absent {
-		return found{Target: rules.Target{Path: name}, absent: true}
+		return found{Target: rules.Target{Path: name, Links: dir.Links}, absent: true}
 	}
 	if !dir.dir {
 		return resolved(path)
@@ -143,17 +143,17 @@ func findIn(dir found, path, slashName string) found {
 	var st unix.Stat_t
 	switch err := unix.Fstatat(unix.AT_FDCWD, name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT); {
 	case errors.Is(err, unix.ENOENT):
-		return found{Target: rules.Target{Path: name}, absent: true}
+		return found{Target: rules.Target{Path: name, Links: dir.Links}, absent: true}
 	case err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK:
 		return resolved(path)
 	}
-	return foundAt(name, &st)
+	return foundAt(name, &st, dir.Links)
 }
 
-func foundAt(name string, st *unix.Stat_t) found {
+func foundAt(name string, st *unix.Stat_t, links []string) found {
 	dir := st.Mode&unix.S_IFMT == unix.S_IFDIR
 	return found{
-		Target: rules.Target{Path: name, Exists: true, IsDir: dir, Inode: rules.Inode{Dev: st.Dev, Ino: st.Ino}},
+		Target: rules.Target{Path: name, Exists: true, IsDir: dir, Inode: rules.Inode{Dev: st.Dev, Ino: st.Ino}, Links: links},
 		dir:    dir && name != "",
 	}
 }
@@ -180,7 +180,7 @@ func resolved(path string) found {
 		return found{Target: rules.Target{Path: path}}
 	}
 	if o.Exists && o.Errno == 0 {
-		return foundAt(o.Path, &o.Stat)
+		return foundAt(o.Path, &o.Stat, o.Hops)
 	}
-	return found{Target: rules.Target{Path: o.Path}, absent: o.Errno == unix.ENOENT && o.Path != ""}
+	return found{Target: rules.Target{Path: o.Path, Links: o.Hops}, absent: o.Errno == unix.ENOENT && o.Path != ""}
 }

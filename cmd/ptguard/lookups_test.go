@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestLookups(t *testing.T) {
 	forward, backward := newLookups(), newLookups()
 	for i := range paths {
 		for l, p := range map[*lookups]string{forward: paths[i], backward: paths[len(paths)-1-i]} {
-			if got, want := l.lookup(p), lookup(p); got != want {
+			if got, want := l.lookup(p), lookup(p); !reflect.DeepEqual(got, want) {
 				t.Errorf("%.200q: remembered %+v, resolved %+v", p, got, want)
 			}
 		}
@@ -67,7 +68,7 @@ func TestLookups(t *testing.T) {
 		lookAhead(some)
 		l := newLookups()
 		for _, p := range paths {
-			if got, want := l.lookup(p), lookup(p); got != want {
+			if got, want := l.lookup(p), lookup(p); !reflect.DeepEqual(got, want) {
 				t.Errorf("%.200q: foreseen %+v, resolved %+v", p, got, want)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ptguard/internal/image"
+	"ptguard/internal/policytext"
 	"ptguard/internal/readfile"
 	"ptguard/internal/resolve"
 	"ptguard/record"
@@ -272,6 +273,9 @@ func passwdHome(uid int) string {
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), ":")
 		if len(fields) >= 6 && fields[2] == strconv.Itoa(uid) && filepath.IsAbs(fields[5]) {
+			if policytext.Climbs(fields[5]) {
+				return fields[5]
+			}
 			return filepath.Clean(fields[5])
 		}
 	}

@@ -95,7 +95,8 @@ func outOfReach(layers []*rules.Source, m *machine, scope string, files []*seals
 		return err
 	}
 	for _, f := range files {
-		path := lookup(absolute(m.facts.Cwd, f.Name)).Path
+		at := lookup(absolute(m.facts.Cwd, f.Name))
+		path := at.Path
 		if path == "" {
 			return fmt.Errorf("the seal file %s leads to a file without a name, which cannot be kept from the run", record.Escape(f.Name))
 		}
@@ -103,6 +104,14 @@ func outOfReach(layers []*rules.Source, m *machine, scope string, files []*seals
 			return &statusError{
 				code: exitFailed, err: fmt.Errorf("the run could write the seal file %s: %s allows it", record.Escape(path), rule.Pos),
 				hint: "keep seal files outside the work folder, the temp folders and every write rule",
+			}
+		}
+		for _, link := range at.Links {
+			if rule := scopes.Writable(link); rule != nil {
+				return &statusError{
+					code: exitFailed, err: fmt.Errorf("the run could change the link %s, which leads to the seal file %s: %s allows it", record.Escape(link), record.Escape(path), rule.Pos),
+					hint: "keep the links to seal files where seal files may lie, or name the folder without them",
+				}
 			}
 		}
 	}
