@@ -50,8 +50,10 @@ const (
 	signals = 64 // _NSIG
 	ignore  = 1  // SIG_IGN
 	// planted is the signal that the table is found by: Go installs no handler for it
-	// unless it is notified.
-	planted = int(unix.SIGTTIN)
+	// unless it is notified. It stays so for os/signal, for to end that takes as long again:
+	// but its disposition is put back, and a child of os/exec, for which Go resets what is
+	// notified, finds what it would anyhow.
+	planted = int(unix.SIGCONT)
 )
 
 func runtimeTable() (table [span]uint64, err error) {
@@ -68,7 +70,6 @@ func runtimeTable() (table [span]uint64, err error) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.Signal(planted))
 	table, at, err := findTable(uint64(address))
-	signal.Stop(c)
 	if err == nil {
 		atomic.StoreUint64(at, uint64(old.handler)) // as if it had never been
 	}
