@@ -260,20 +260,11 @@ func (f *policyFlags) inquire(run runFacts, in string) (*inquiry, error) {
 	if err := m.protect(slices.Concat(files, places, run.own)); err != nil {
 		return nil, err
 	}
-	if run.program != "" {
-		path, err := findProgram(run.program, os.Environ())
-		if err != nil {
-			return nil, err
-		}
-		if err := m.setProgram(path); err != nil {
-			return nil, err
-		}
-	}
 	start := run.scope
 	if start == "" {
 		start = in
 	}
-	p, scopes, err := rules.CompileScopes(layers, m.bound(), start)
+	p, scopes, err := m.bind(layers, run.program, start)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,10 @@ package main_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -326,5 +328,50 @@ func TestSealsNowhere(t *testing.T) {
 	r := b.Run(t, ktest.Cmd{Argv: argv})
 	if told := strings.Contains(r.Stderr, "names no place on this machine: it seals nothing"); told != root() || r.Status != 0 {
 		t.Errorf("told %t: %v", told, r)
+	}
+}
+
+// What a seal lets be moved and not be removed is not removed by ptguard itself either, in the
+// temp folder that it made for the run, however deep, and closed.
+func TestSealedInScratch(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"file":   `mv ../outside/prod "$TMPDIR"/x`,
+		"closed": `mkdir -p "$TMPDIR"/a/b && mv ../outside/prod "$TMPDIR"/a/b && chmod 0 "$TMPDIR"/a/b "$TMPDIR"/a`,
+		"folder": `mv ../outside/folder "$TMPDIR"/`,
+		"glob":   `echo secret >"$TMPDIR"/.env; mkdir "$TMPDIR"/d; mv "$TMPDIR"/.env "$TMPDIR"/d/x`,
+		"none":   `echo x >"$TMPDIR"/x; mkdir "$TMPDIR"/d; chmod 0 "$TMPDIR"/d`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+				t.Helper()
+				b.Write(t, "outside/prod", "data\n")
+				b.Write(t, "outside/folder/x", "data\n")
+				b.Write(t, "seals/a.yaml", "ptguard-seals: 1\nowner: x\nseals:\n"+
+					oneSeal(b.Path("outside/prod"), "W")+oneSeal(b.Path("outside/folder"), "W")+oneSeal("**/.env", "C"))
+				if err := os.Mkdir(b.Path("temp"), 0o777); err != nil {
+					t.Fatal(err)
+				}
+			})
+			b.Env = []string{"TMPDIR=" + b.Path("temp")}
+			r := b.Guard(t, []string{"--seals", b.Path("seals"), "--write", b.Outside, "--start-in-scratch"}, "sh", "-c", "cd "+b.Work+"; "+script)
+			left := 0
+			_ = filepath.WalkDir(b.Path("temp"), func(path string, entry fs.DirEntry, _ error) error {
+				if entry != nil && entry.Type().IsRegular() {
+					left++
+				}
+				return nil
+			})
+			if name == "none" || name == "glob" { // C does not keep from being removed
+				if r.Status != 0 || left != 0 || strings.Contains(r.Stderr, "is left as it is") {
+					t.Errorf("%d files are left: %v", left, r)
+				}
+				return
+			}
+			if r.Status != 0 || left != 1 || !strings.Contains(r.Stderr, "is left as it is") || !strings.Contains(r.Stderr, "is sealed by x") {
+				t.Errorf("%d files are left: %v", left, r)
+			}
+		})
 	}
 }

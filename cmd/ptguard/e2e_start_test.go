@@ -82,3 +82,34 @@ func TestStartClosesMemory(t *testing.T) {
 		t.Errorf("the memory of ptguard belongs to %s", guarded)
 	}
 }
+
+// CMD is what its own PATH leads to, which a policy can say: that is what a closed list lets be
+// executed, and not the one of our PATH.
+func TestCommandOfItsOwnPath(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		for _, dir := range []string{"outside/ours", "outside/its"} {
+			b.Script(t, dir+"/tool", "#!/bin/sh\necho "+dir+"; "+b.Path("outside/ours/tool2")+"; "+b.Path("outside/ours/tool"))
+		}
+		b.Script(t, "outside/ours/tool2", "#!/bin/sh\necho two\n")
+		b.Write(t, "p.yaml", "ptguard: 1\nmode: strict\nexec: { allow: [/bin/sh] }\nenv: { set: { PATH: "+b.Path("outside/its")+" } }\n")
+	})
+	for _, path := range []string{b.Path("outside/ours") + ":", ""} {
+		argv := append([]string{"env", "PATH=" + path + os.Getenv("PATH")}, b.Guarded(t, []string{"-p", b.Path("p.yaml")}, "tool")...)
+		if r := b.Run(t, ktest.Cmd{Argv: argv}); r.Stdout != "outside/its\n" {
+			t.Errorf("%v", r)
+		}
+	}
+}
+
+// A temp folder that TMPDIR names from the current folder.
+func TestPrivateTmpOfRelativeTMPDIR(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) { t.Helper(); b.Write(t, "work/temp/x", "") })
+	b.Env = []string{"TMPDIR=temp"}
+	r := b.Guard(t, []string{"--preset", "hermetic"}, "sh", "-c", `echo x >"$TMPDIR"/f && cat "$TMPDIR"/f; cd / && cat "$TMPDIR"/f`)
+	if left, err := os.ReadDir(b.Path("work/temp")); r.Stdout != "x\nx\n" || err != nil || len(left) != 1 {
+		t.Errorf("%v %v %v", left, err, r)
+	}
+}

@@ -32,7 +32,7 @@ func (c *filterCmd) Run() error {
 		return err
 	}
 	defer func() { _ = g.log.Close() }() // nothing was written
-	defer g.scratch.remove(g.live)
+	defer g.scratch.remove(g.live, nil)
 	filter, err := tracer.Filter(&g.config)
 	if err != nil {
 		return err

@@ -87,6 +87,35 @@ func (m *machine) bound() rules.Machine {
 	return f
 }
 
+// bind binds a policy to the machine and to CMD, "" for none. That is searched in the
+// environment it will get, which the policy says: where PATH is another there, the policy is
+// bound again, to the program that is found so.
+func (m *machine) bind(layers []*rules.Source, program, scope string) (*rules.Policy, *rules.Scopes, error) {
+	found := ""
+	if program != "" {
+		path, err := findProgram(program, os.Environ())
+		if err == nil {
+			err = m.setProgram(path)
+		}
+		if _, missing := errors.AsType[*statusError](err); err != nil && !missing {
+			return nil, nil, err
+		}
+		found = path
+	}
+	p, scopes, err := rules.CompileScopes(layers, m.bound(), scope)
+	if err != nil || program == "" {
+		return p, scopes, err
+	}
+	path, err := findProgram(program, p.Env(os.Environ()))
+	if err != nil || path == found {
+		return p, scopes, err
+	}
+	if err := m.setProgram(path); err != nil {
+		return nil, nil, err
+	}
+	return rules.CompileScopes(layers, m.bound(), scope)
+}
+
 // beginning lists what is in a directory by names that begin so, in order; nothing if it
 // cannot be read. It is filepath.Glob for a directory of some hundred names at each start.
 func beginning(dir, prefix string) []string {
@@ -184,7 +213,7 @@ func firstLevel(dir string) bool { return strings.Count(dir, "/") == 1 }
 // the way to it, and its own prefix.
 func (m *machine) setProgram(path string) error {
 	f := m.facts
-	f.ProgramChain = nil // of an earlier call
+	f.Program, f.ProgramChain, f.Runtime = "", nil, nil // of an earlier call
 	path = absolute(f.Cwd, path)
 	for depth := 0; path != "" && depth <= image.MaxScripts+1; depth++ {
 		o, err := resolve.Canonical(path)

@@ -87,13 +87,13 @@ func (c *runCmd) Run() error {
 	}
 	if c.DieWithParent {
 		if err := dieWithParent(); err != nil {
-			g.scratch.remove(g.live)
+			g.scratch.remove(g.live, nil)
 			return err
 		}
 	}
 	result, err := tracer.Run(&g.config)
 	code, signal := c.outcome(result, err)
-	g.scratch.remove(g.live)
+	g.scratch.remove(g.live, g.policy.Seals())
 	g.finish(begin, result, code, signal)
 	switch {
 	case err != nil:
@@ -187,12 +187,12 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	}
 	g := &guarded{machine: m, command: command, warnings: m.warnings, flags: c.words(), audit: c.Audit}
 	if rules.PrivateTmp(layers) || c.StartInScratch {
-		if g.scratch, err = newScratch(); err != nil {
+		if g.scratch, err = newScratch(m.facts.Cwd); err != nil {
 			return nil, err
 		}
 		defer func() {
 			if err != nil {
-				g.scratch.remove(nil)
+				g.scratch.remove(nil, nil)
 			}
 		}()
 		if rules.PrivateTmp(layers) {
@@ -210,7 +210,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 	if err := m.protect(append(files, g.records()...)); err != nil {
 		return nil, err
 	}
-	if g.policy, g.scopes, err = c.compile(layers, m, command); err != nil {
+	if g.policy, g.scopes, err = m.bind(layers, command[0], c.Scope); err != nil {
 		return nil, err
 	}
 	asking, more, err := c.asking(g.policy.Asking(), append([]string{m.facts.Work}, m.facts.Tmp...))
@@ -221,7 +221,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		if err := m.protect(more); err != nil {
 			return nil, err
 		}
-		if g.policy, g.scopes, err = c.compile(layers, m, command); err != nil {
+		if g.policy, g.scopes, err = m.bind(layers, command[0], c.Scope); err != nil {
 			return nil, err
 		}
 	}
@@ -291,20 +291,6 @@ func (c *runCmd) sealed(layers []*rules.Source, m *machine, protected *[]string)
 		return nil, nil
 	}
 	return files, outOfReach(layers, m, c.Scope, files)
-}
-
-// compile binds the policy. The program is searched in the environment it will get, and
-// that depends on the policy's env rules only, which need no binding: so the program is
-// found with the caller's PATH first, and again with its own once the policy is there.
-func (c *runCmd) compile(layers []*rules.Source, m *machine, command []string) (*rules.Policy, *rules.Scopes, error) {
-	path, err := findProgram(command[0], os.Environ())
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := m.setProgram(path); err != nil {
-		return nil, nil, err
-	}
-	return rules.CompileScopes(layers, m.bound(), c.Scope)
 }
 
 // openRecords opens the trace and the log before the program starts.

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
 	"ptguard/record"
+	"ptguard/seals"
 )
 
 // scratch is a temp folder that this run made for itself, and removes. All methods do
@@ -21,10 +23,10 @@ type scratch struct{ dir string }
 // tmpNames are the variables by which programs find the temp folder.
 var tmpNames = []string{"TMPDIR", "TMP", "TEMP", "TEMPDIR"}
 
-// newScratch makes the folder, with mode 0700, beneath the system's temp folder. Its name is
-// canonical.
-func newScratch() (*scratch, error) {
-	dir, err := os.MkdirTemp("", "ptguard-")
+// newScratch makes the folder, with mode 0700, beneath the system's temp folder, which
+// $TMPDIR can name from cwd. Its name is canonical.
+func newScratch(cwd string) (*scratch, error) {
+	dir, err := os.MkdirTemp(absolute(cwd, os.TempDir()), "ptguard-")
 	if err != nil {
 		return nil, fmt.Errorf("make a private temp folder: %w", err)
 	}
@@ -56,9 +58,14 @@ func (s *scratch) environ(env []string, here bool) []string {
 }
 
 // remove removes the folder that newScratch made, and no other. Nobody of the tree is left;
-// folders that it closed to itself are opened first.
-func (s *scratch) remove(live *record.Live) {
+// folders that it closed to itself are opened first. What the tree may move but not remove, as
+// a seal can say, ptguard does not remove for it.
+func (s *scratch) remove(live *record.Live, set *seals.Set) {
 	if s == nil {
+		return
+	}
+	if kept, seal := s.sealed(set); seal != nil {
+		live.Warn(fmt.Sprintf("the private temp folder %s is left as it is: %s is sealed by %s (%s)", record.Escape(s.dir), record.Escape(kept), record.EscapeText(seal.Owner), record.Escape(seal.Pos)))
 		return
 	}
 	err := os.RemoveAll(s.dir)
@@ -74,6 +81,32 @@ func (s *scratch) remove(live *record.Live) {
 	if err != nil && live != nil {
 		live.Warn("remove the private temp folder: " + err.Error())
 	}
+}
+
+// sealed finds something in the folder that a seal keeps from being removed.
+func (s *scratch) sealed(set *seals.Set) (path string, seal *seals.Seal) {
+	if set == nil || !set.Movable() {
+		return "", nil // what may not be moved has not come here
+	}
+	_ = filepath.WalkDir(s.dir, func(name string, _ fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) && os.Chmod(name, 0o700) == nil { // the tree closed it
+			if path, seal = (&scratch{name}).sealed(set); seal != nil {
+				return fs.SkipAll
+			}
+			return nil
+		}
+		var st unix.Stat_t
+		if unix.Lstat(name, &st) != nil {
+			return nil
+		}
+		o := seals.Object{Path: name, Exists: true, Inode: seals.Inode{Dev: st.Dev, Ino: st.Ino}, Born: birth(name)}
+		if seal, _ = set.Find(&o, []seals.Letters{seals.W}); seal != nil {
+			path = name
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return path, seal
 }
 
 // tellEnv says, by name only, which variables the program does not get.
