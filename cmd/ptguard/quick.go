@@ -36,10 +36,10 @@ func quickRun(args []string) (c *runCmd, ok bool) {
 		}
 		name, value, inWord := strings.Cut(word, "=")
 		f := flags.find(name)
-		if f == nil || flags.set[f.long] && f.value.Kind() != reflect.Slice {
+		if f == nil || flags.set[f.field] && f.value.Kind() != reflect.Slice {
 			return nil, false
 		}
-		flags.set[f.long] = true
+		flags.set[f.field] = true
 		if f.value.Kind() == reflect.Bool {
 			if inWord {
 				return nil, false
@@ -65,21 +65,22 @@ func quickRun(args []string) (c *runCmd, ok bool) {
 
 // quickFlag is a flag whose value is true, a text, or several texts.
 type quickFlag struct {
-	long, short string
-	value       reflect.Value
-	tag         reflect.StructTag
+	field string
+	value reflect.Value
+	tag   reflect.StructTag
 }
 
 type quickFlags struct {
 	known []quickFlag
-	set   map[string]bool // by long name
+	set   map[string]bool // by field
 }
 
 // add lists the flags of a struct and gives them their defaults. false: the environment sets
 // one, or a default is none that it knows.
 func (f *quickFlags) add(s reflect.Value) bool {
+	all := s.Type()
 	for i := range s.NumField() {
-		field, value := s.Type().Field(i), s.Field(i)
+		field, value := all.Field(i), s.Field(i)
 		if field.Anonymous {
 			if !f.add(value) {
 				return false
@@ -87,25 +88,34 @@ func (f *quickFlags) add(s reflect.Value) bool {
 			continue
 		}
 		tag := field.Tag
-		if _, arg := tag.Lookup("arg"); arg {
+		if _, arg := tagged(tag, `arg:"`); arg {
 			continue
 		}
-		if env := tag.Get("env"); env != "" {
+		if env, _ := tagged(tag, `env:"`); env != "" {
 			if _, there := os.LookupEnv(env); there {
 				return false
 			}
 		}
-		if text, ok := tag.Lookup("default"); ok && !setDefault(value, text) {
+		if text, ok := tagged(tag, `default:"`); ok && !setDefault(value, text) {
 			return false
 		}
-		_, xor := tag.Lookup("xor")
+		_, xor := tagged(tag, `xor:"`)
 		switch kind := value.Type(); {
 		case xor:
 		case kind == reflect.TypeFor[bool](), kind == reflect.TypeFor[string](), kind == reflect.TypeFor[[]string]():
-			f.known = append(f.known, quickFlag{longName(field), tag.Get("short"), value, tag})
+			f.known = append(f.known, quickFlag{field.Name, value, tag})
 		}
 	}
 	return true
+}
+
+// tagged is Lookup of a key, which is given with its :". Most fields have none of those that
+// are looked for, and Lookup reads the whole help to find that out.
+func tagged(tag reflect.StructTag, key string) (value string, ok bool) {
+	if !strings.Contains(string(tag), key) {
+		return "", false
+	}
+	return tag.Lookup(strings.TrimSuffix(key, `:"`))
 }
 
 func setDefault(value reflect.Value, text string) bool {
@@ -124,14 +134,14 @@ func setDefault(value reflect.Value, text string) bool {
 	return true
 }
 
-// longName is the name of a flag: that of its tag, else the field's, in lower case with a
+// long is the name of a flag: that of its tag, else the field's, in lower case with a
 // dash before each word.
-func longName(field reflect.StructField) string {
-	if name := field.Tag.Get("name"); name != "" {
+func (k *quickFlag) long() string {
+	if name := k.tag.Get("name"); name != "" {
 		return name
 	}
 	var b strings.Builder
-	for i, r := range field.Name {
+	for i, r := range k.field {
 		if unicode.IsUpper(r) && i > 0 {
 			b.WriteByte('-')
 		}
@@ -144,7 +154,7 @@ func longName(field reflect.StructField) string {
 func (f *quickFlags) find(word string) *quickFlag {
 	for i := range f.known {
 		k := &f.known[i]
-		if word == "--"+k.long || k.short != "" && word == "-"+k.short {
+		if short := k.tag.Get("short"); word == "--"+k.long() || short != "" && word == "-"+short {
 			return k
 		}
 	}
