@@ -71,6 +71,12 @@ func TestBadInput(t *testing.T) {
 		"bad wait":          {flags: flags("--wait", "some"), says: []string{"some"}},
 		"bad address flag":  {flags: flags("--connect", "nowhere"), says: []string{"nowhere"}},
 		"bad path flag":     {flags: flags("--deny-exec", ""), says: []string{"deny-exec"}},
+		// Of a variable that is not set: not as if the flag were not there.
+		"empty work":        {flags: flags("--work", ""), says: []string{"--work", "empty"}},
+		"empty mode":        {flags: flags("--mode="), says: []string{"--mode", "empty"}},
+		"empty preset":      {flags: flags("--preset", ""), says: []string{"--preset", "empty"}},
+		"empty scope":       {flags: flags("--scope", ""), says: []string{"--scope", "empty"}},
+		"empty trace":       {flags: flags("--trace", ""), says: []string{"--trace", "empty"}},
 		"keep-fd":           {flags: flags("--keep-fd", "77"), says: []string{"77"}},
 		"work missing":      {flags: flags("--work", "absent"), says: []string{"absent"}},
 		"work a file":       {flags: func(t testing.TB, b *ktest.Box) []string { return []string{"--work", b.Write(t, "work/file", "")} }, says: []string{"file"}},

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -112,7 +113,25 @@ func parse(parser *kong.Kong, args []string, exit *int) (ctx *kong.Context, code
 		}
 	}()
 	ctx, err = parser.Parse(args)
+	if err == nil {
+		err = emptyValue(ctx)
+	}
 	return ctx, 0, err
+}
+
+// emptyValue refuses an empty text as the value of a flag: it would be as if the flag were not
+// there, and comes from a variable of a script that is not set. Where it means something, the
+// flag's type is a pointer.
+func emptyValue(ctx *kong.Context) error {
+	for _, p := range ctx.Path {
+		if p.Flag == nil {
+			continue
+		}
+		if v := p.Flag.Target; v.Kind() == reflect.String && v.Len() == 0 || v.Kind() == reflect.Slice && v.Len() == 0 {
+			return fmt.Errorf("--%s: an empty value (leave the flag out for its default)", p.Flag.Name)
+		}
+	}
+	return nil
 }
 
 // fail prints an error, with each of its lines marked as ours, and gives the status it asks for.
