@@ -257,7 +257,7 @@ func (f *policyFlags) inquire(run runFacts, in string) (*inquiry, error) {
 		return nil, err
 	}
 	m.facts.Seals = bindSeals(sealed, m.facts)
-	if err := m.protect(slices.Concat(files, places, run.own)); err != nil {
+	if err := m.protect(slices.Concat(files, places, run.own, approvalsFile())); err != nil {
 		return nil, err
 	}
 	start := run.scope

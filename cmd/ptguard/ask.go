@@ -100,7 +100,7 @@ func (c *runCmd) asking(a rules.Asking, folders []string) (out tracer.Asking, gu
 	if !a.Fenced {
 		out.Always = "in every run with this work folder, until ptguard grants revoke"
 	}
-	return out, append(guarded, book.file()), nil
+	return out, guarded, nil
 }
 
 // approvalsOf names the runs that an answer "always" is for: those of the same fence, or of
@@ -191,6 +191,16 @@ func openApprovals() (*approvals, error) {
 		state = filepath.Join(home, ".local", "state")
 	}
 	return &approvals{filepath.Join(state, "ptguard")}, nil
+}
+
+// approvalsFile is the file to be guarded, in every run: one that asks nothing must not make the
+// answers of the next. It is none where there is no home, and no run that asks.
+func approvalsFile() []string {
+	book, err := openApprovals()
+	if err != nil {
+		return nil
+	}
+	return []string{book.file()}
 }
 
 func (b *approvals) file() string { return filepath.Join(b.dir, "grants.jsonl") }

@@ -414,7 +414,7 @@ func TestAskAlways(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	b.Find(t, ktest.Want{Rule: "guard own-files"})
-	for _, plant := range []string{"mv x ptguard", "ln -s x ptguard"} {
+	for _, plant := range []string{"mv x ptguard", "ln -s x ptguard", "mkdir -m 700 ptguard && cp x/grants.jsonl ptguard"} {
 		state := b.Path("home/state2")
 		plant = "mkdir -p " + state + " && cd " + state + " && mkdir -m 700 x && echo >x/grants.jsonl && " + plant + " && cat ptguard/grants.jsonl"
 		if r := b.Bare(t, "sh", "-c", plant); r.Stdout != "\n" {
@@ -423,14 +423,16 @@ func TestAskAlways(t *testing.T) {
 		if err := os.RemoveAll(state); err != nil {
 			t.Fatal(err)
 		}
-		own := ktest.Cmd{Argv: b.Guarded(t, []string{"--fence", b.Work, "--keep-env", "--write", b.Home, "--ask", "exec:" + answer}, "sh", "-c", plant)}
-		own.Argv = append([]string{"env", "XDG_STATE_HOME=" + state}, own.Argv...)
-		if r := b.Run(t, own); r.Stdout != "" || r.Status == 0 || r.Status == 125 {
-			t.Errorf("%v", r)
-		}
-		b.Find(t, ktest.Want{Rule: "guard own-files"})
-		if err := os.RemoveAll(state); err != nil {
-			t.Fatal(err)
+		// In a run that asks, and in others.
+		for _, flags := range [][]string{{"--fence", b.Work, "--keep-env", "--write", b.Home, "--ask", "exec:" + answer}, {"--write", b.Home}, {"--mode", "open"}} {
+			own := append([]string{"env", "XDG_STATE_HOME=" + state}, b.Guarded(t, flags, "sh", "-c", plant)...)
+			if r := b.Run(t, ktest.Cmd{Argv: own}); r.Stdout != "" || r.Status == 0 || r.Status == 125 {
+				t.Errorf("%q: %v", flags, r)
+			}
+			b.Find(t, ktest.Want{Rule: "guard own-files"})
+			if err := os.RemoveAll(state); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	id, _, _ := strings.Cut(list.Stdout, " ")

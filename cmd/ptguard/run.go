@@ -207,7 +207,7 @@ func (c *runCmd) prepare(command []string) (_ *guarded, err error) {
 		return nil, err
 	}
 	g.warnings = append(g.warnings, placeless(g.seals)...)
-	if err := m.protect(append(files, g.records()...)); err != nil {
+	if err := m.protect(slices.Concat(files, g.records(), approvalsFile())); err != nil {
 		return nil, err
 	}
 	if g.policy, g.scopes, err = m.bind(layers, command[0], c.Scope); err != nil {
