@@ -344,6 +344,9 @@ func (c *compiler) attach(e entry, b bound) []*entry {
 	}
 	e.folder = t.IsDir
 	e.names = !b.rooted && !(b.bare && (b.anchor == "@work" || b.anchor == "@tmp" || b.anchor == "."))
+	if allow && e.names && e.role == roleUserAllow && c.inWork(b.spelled) && !contains(c.m.Work, t.Path) {
+		e.names = false // a link in the work folder names what whoever laid it wants
+	}
 	switch {
 	case len(b.glob) == 1 && b.glob[0] == "**":
 		e.shape = shapeContents

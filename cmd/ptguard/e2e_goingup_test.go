@@ -281,3 +281,40 @@ func TestLinkToSealFile(t *testing.T) {
 		}
 	}
 }
+
+// A link in the work folder, which a repository can have laid, names nothing that a preset
+// denies: a rule that is led to it lifts no deny. The rule that names the place does.
+func TestLinkInWorkLiftsNothing(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, func(t testing.TB, b *ktest.Box) {
+		t.Helper()
+		b.Write(t, "home/.ssh/key", "key\n")
+		b.Write(t, "outside/x", "x\n")
+		b.Write(t, "p.yaml", "ptguard: 1\nmode: strict\nfiles: { read: [./data, ./free] }\n")
+		for name, to := range map[string]string{"work/data": "../home/.ssh", "work/free": "../outside", "alias": "work"} {
+			if err := os.Symlink(to, b.Path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	argv := []string{"cat", "free/x", "data/key"}
+	if r := b.Bare(t, argv...); r.Stdout != "x\nkey\n" {
+		t.Fatalf("bare: %v", r)
+	}
+	for want, all := range map[string][][]string{
+		"x\n": {
+			{"--read", "data"},
+			{"--read", "data/key"},
+			{"--read", "data/*"},
+			{"--read", b.Path("alias/data")},
+			{"-p", b.Path("p.yaml")},
+		},
+		"x\nkey\n": {{"--read", b.Path("home/.ssh")}, {"--read", b.Path("home/.ssh/key")}},
+	} {
+		for _, flags := range all {
+			if r := b.Guard(t, flags, argv...); r.Stdout != want {
+				t.Errorf("%q: %v", flags, r)
+			}
+		}
+	}
+}
