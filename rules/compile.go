@@ -344,8 +344,11 @@ func (c *compiler) attach(e entry, b bound) []*entry {
 	}
 	e.folder = t.IsDir
 	e.names = !b.rooted && !(b.bare && (b.anchor == "@work" || b.anchor == "@tmp" || b.anchor == "."))
-	if allow && e.names && e.role == roleUserAllow && c.inWork(b.spelled) && !contains(c.m.Work, t.Path) {
-		e.names = false // a link in the work folder names what whoever laid it wants
+	if allow && e.names && e.role == roleUserAllow {
+		for _, dir := range append(slices.Clip(c.tmp), c.m.Work) {
+			// A link there names what whoever laid it wants.
+			e.names = e.names && (contains(dir, t.Path) || !c.leads(dir, b.spelled))
+		}
 	}
 	switch {
 	case len(b.glob) == 1 && b.glob[0] == "**":
@@ -471,7 +474,7 @@ func (c *compiler) file(s *Source, sp *spec) error {
 				continue
 			}
 			root := made[0].root
-			if c.inWork(b.spelled) && !contains(c.m.Work, root) {
+			if c.leads(c.m.Work, b.spelled) && !contains(c.m.Work, root) {
 				return s.fail(sp.pos, fmt.Errorf("this write rule lies beneath @work but leads outside it, to %s", root))
 			}
 			if s.layer == LayerPreset && !b.rooted && c.p.tooBroad(root) && (len(b.glob) == 0 || b.glob[len(b.glob)-1] == "**") && root != c.m.Work {
@@ -490,11 +493,11 @@ func (c *compiler) file(s *Source, sp *spec) error {
 	return nil
 }
 
-// inWork tells whether a path lies beneath the work folder as it is spelled, or is led on by a
-// link that does, which the tree or a repository can have laid.
-func (c *compiler) inWork(spelled string) bool {
-	return contains(c.m.Work, path.Clean(spelled)) ||
-		slices.ContainsFunc(c.m.lookup(spelled).Links, func(link string) bool { return contains(c.m.Work, link) })
+// leads tells whether a path lies in a folder as it is spelled, or is led on by a link that does,
+// which the tree or a repository can have laid.
+func (c *compiler) leads(dir, spelled string) bool {
+	return contains(dir, path.Clean(spelled)) ||
+		slices.ContainsFunc(c.m.lookup(spelled).Links, func(link string) bool { return contains(dir, link) })
 }
 
 func (c *compiler) addWritable(root string) {

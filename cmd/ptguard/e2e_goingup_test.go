@@ -282,7 +282,7 @@ func TestLinkToSealFile(t *testing.T) {
 	}
 }
 
-// A link in the work folder, which a repository can have laid, names nothing that a preset
+// A link in the work or temp folder, which a repository or a run can have laid, names nothing that a preset
 // denies: a rule that is led to it lifts no deny. The rule that names the place does.
 func TestLinkInWorkLiftsNothing(t *testing.T) {
 	t.Parallel()
@@ -290,13 +290,15 @@ func TestLinkInWorkLiftsNothing(t *testing.T) {
 		t.Helper()
 		b.Write(t, "home/.ssh/key", "key\n")
 		b.Write(t, "outside/x", "x\n")
+		b.Write(t, "temp/x", "")
 		b.Write(t, "p.yaml", "ptguard: 1\nmode: strict\nfiles: { read: [./data, ./free] }\n")
-		for name, to := range map[string]string{"work/data": "../home/.ssh", "work/free": "../outside", "alias": "work"} {
+		for name, to := range map[string]string{"work/data": "../home/.ssh", "work/free": "../outside", "alias": "work", "temp/t": "../home/.ssh"} {
 			if err := os.Symlink(to, b.Path(name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	})
+	b.Env = []string{"TMPDIR=" + b.Path("temp")}
 	argv := []string{"cat", "free/x", "data/key"}
 	if r := b.Bare(t, argv...); r.Stdout != "x\nkey\n" {
 		t.Fatalf("bare: %v", r)
@@ -307,6 +309,7 @@ func TestLinkInWorkLiftsNothing(t *testing.T) {
 			{"--read", "data/key"},
 			{"--read", "data/*"},
 			{"--read", b.Path("alias/data")},
+			{"--read", b.Path("temp/t")},
 			{"-p", b.Path("p.yaml")},
 		},
 		"x\nkey\n": {{"--read", b.Path("home/.ssh")}, {"--read", b.Path("home/.ssh/key")}},
