@@ -500,7 +500,7 @@ var (
 	ruleOwnDescriptor = &Rule{Pos: "builtin own-descriptor", Layer: LayerBuiltin, Verb: "allow", Text: "own descriptors", Reason: "the tree holds it open", Access: decode.AllFile &^ decode.Exec}
 	ruleUnreachable   = &Rule{
 		Pos: "builtin unreachable", Layer: LayerBuiltin, Verb: "deny", Text: "what no path leads to", Access: decode.AllFile | decode.Connect | decode.Bind, fix: "-",
-		Reason: "no path leads to it (its name is longer than PATH_MAX, or of another mount), so no rule can be asked about it", Hint: "use shorter names, or fewer folders in folders",
+		Reason: "its name cannot be found (it is far too long, or of another mount), so no rule can be asked about it", Hint: "use shorter names, or fewer folders in folders",
 	}
 	ruleOwnProc  = &Rule{Pos: "builtin own-proc", Layer: LayerBuiltin, Verb: "allow", Text: "/proc/<own>", Reason: "a process of the tree looks at its own", Access: readBundle | decode.Write}
 	ruleDevice   = &Rule{Pos: "builtin device", Layer: LayerBuiltin, Verb: "allow", Text: "null zero full random urandom tty ptmx", Reason: "a device that everybody may use", Access: decode.Look | decode.Read | decode.Write | decode.Map}

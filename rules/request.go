@@ -108,7 +108,7 @@ type File struct {
 	Above []seals.Inode
 	// Nameless: a pipe, socket, memfd, deleted file: no name in the file system.
 	Nameless bool
-	// Unreachable: Nameless, though it lies in a directory: the name is longer than PATH_MAX,
+	// Unreachable: Nameless, though it lies in a directory: the name is far longer than PATH_MAX,
 	// or of another mount. A rule may cover it, and nobody can tell.
 	Unreachable bool
 	// Memfd: Nameless, and made by memfd_create (for exec.allow: [memfd]).

@@ -148,6 +148,8 @@ func perform(r request) answer {
 		at(r.Path, r.Flags)
 	case "mkdir": // Undone by the one who asked, by the name that was resolved.
 		err = unix.Mkdirat(r.Dirfd, r.Path, 0o700)
+	case "unlink":
+		err = unix.Unlinkat(r.Dirfd, r.Path, 0)
 	case "rmdir":
 		err = unix.Unlinkat(r.Dirfd, r.Path, unix.AT_REMOVEDIR)
 	case "exchange": // With itself: changes nothing, yet looks both names up.

@@ -97,8 +97,11 @@ func (w *walk) identify(fd int, st *unix.Stat_t, known string) error {
 		text, errno := w.text(fd)
 		switch {
 		case errno == unix.ENAMETOOLONG:
-			o.Nameless, o.NamelessKind = true, "unreachable"
-			return nil
+			path, err := w.deepName(fd, st)
+			if o.Path = path; path == "" && err == nil {
+				o.Nameless, o.NamelessKind = true, "unreachable"
+			}
+			return err
 		case errno != 0:
 			return fmt.Errorf("read name of object: %w", errno)
 		case len(text) == 0 || text[0] != '/':

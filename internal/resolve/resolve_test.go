@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -272,31 +273,50 @@ func TestDeletedDirectory(t *testing.T) {
 	o.Close()
 }
 
-// A directory deeper than PATH_MAX has no name that anyone could use.
+// What lies deeper than PATH_MAX has a name that no call can tell; it is put together.
 func TestDeepDirectory(t *testing.T) {
+	for _, deep := range []int{17, 20, 33, 70} { // also more than the half of which lies too deep
+		t.Run(strconv.Itoa(deep), func(t *testing.T) { deepDirectory(t, deep) })
+	}
+}
+
+func deepDirectory(t *testing.T, deep int) {
 	w, root := place(t)
-	for range 20 {
+	for range deep {
 		w.do(request{Op: "mkdir", Dirfd: unix.AT_FDCWD, Path: long255})
 		w.do(request{Op: "chdir", Path: long255})
 	}
-	for _, f := range []Flags{0, Entry, MayCreate} {
-		for _, path := range []string{".", "x", "..", "../" + long255} {
+	w.do(request{Op: "mkdir", Dirfd: unix.AT_FDCWD, Path: "sub"})
+	made := w.ask(request{Op: "open", Dirfd: unix.AT_FDCWD, Path: "file", Flags: unix.O_CREAT | unix.O_WRONLY})
+	if made.Errno != 0 {
+		t.Fatal(made.Errno)
+	}
+	here := root + strings.Repeat("/"+long255, deep)
+	for path, want := range map[string]string{
+		".": here, "x": here + "/x", "..": here[:len(here)-256], "../" + long255: here, "file": here + "/file", "sub/../file": here + "/file",
+		"sub": here + "/sub", "sub/new": here + "/sub/new", "../../" + long255 + "/new": here[:len(here)-256] + "/new",
+	} {
+		for _, f := range []Flags{0, Entry, MayCreate, NoFollow} {
 			o := w.resolve(unix.AT_FDCWD, path, f)
-			if o.Path != "" && o.Errno == 0 {
-				t.Errorf("%q: %+v", path, o)
+			if o.Errno == 0 && (o.Nameless || o.Path != want) {
+				t.Errorf("%.20q, flags %b: %+v", path, f, o)
 			}
-			if o.Errno == 0 && o.NamelessKind != "unreachable" {
-				t.Errorf("%q: %+v", path, o)
+			if o.Errno != 0 && o.Errno != unix.ENOENT {
+				t.Errorf("%.20q, flags %b: %v", path, f, o.Errno)
+			}
+			if path == "file" && f == 0 && o.Stat.Ino != made.Ino {
+				t.Errorf("%d, made %d", o.Stat.Ino, made.Ino)
 			}
 			o.Close()
 		}
 	}
 	w.check(unix.AT_FDCWD, "../../x", 0)
-	for range 20 { // TempDir could not remove it
+	w.do(request{Op: "unlink", Dirfd: unix.AT_FDCWD, Path: "file"})
+	w.do(request{Op: "rmdir", Dirfd: unix.AT_FDCWD, Path: "sub"})
+	for range deep { // TempDir could not remove it
 		w.do(request{Op: "chdir", Path: ".."})
 		w.do(request{Op: "rmdir", Dirfd: unix.AT_FDCWD, Path: long255})
 	}
-	_ = root
 }
 
 // Directories that may not be searched: the same answers, as root and as anyone. The names

@@ -72,16 +72,11 @@ func Resolve(t Task, dirfd int, path string, f Flags) (*Object, error) {
 // gone, its directory cannot be opened): nothing is known about the path, o is empty, and
 // the call has to be refused.
 func (r *Resolver) Resolve(o *Object, t Task, dirfd int, path string, f Flags) error {
-	*o = Object{FD: -1, Parent: -1, open: true, Slash: strings.HasSuffix(path, "/")}
-	w := &r.walk
-	*w = walk{Resolver: r, o: o, task: t, flags: f, cur: -1, base: -1, rest: w.rest[:0]}
-	err := w.run(dirfd, path)
-	w.setCur(-1)
-	if w.base != w.view.root {
-		closeFD(w.base)
+	err := r.attempt(o, t, dirfd, path, f, false)
+	if errors.Is(err, errSingle) {
+		o.Close()
+		err = r.attempt(o, t, dirfd, path, f, true)
 	}
-	clear(w.rest[:cap(w.rest)])
-	w.o = nil
 	if err != nil {
 		o.Close()
 		*o = Object{FD: -1, Parent: -1}
@@ -89,6 +84,21 @@ func (r *Resolver) Resolve(o *Object, t Task, dirfd int, path string, f Flags) e
 	}
 	r.learn(o)
 	return nil
+}
+
+// attempt is one walk; single: in single steps.
+func (r *Resolver) attempt(o *Object, t Task, dirfd int, path string, f Flags, single bool) error {
+	*o = Object{FD: -1, Parent: -1, open: true, Slash: strings.HasSuffix(path, "/")}
+	w := &r.walk
+	*w = walk{Resolver: r, o: o, task: t, flags: f, cur: -1, base: -1, rest: w.rest[:0], single: single}
+	err := w.run(dirfd, path)
+	w.setCur(-1)
+	if w.base != w.view.root {
+		closeFD(w.base)
+	}
+	clear(w.rest[:cap(w.rest)])
+	w.o = nil
+	return err
 }
 
 // Exe finds the program file that a task runs and fills o, as Resolve of /proc/TID/exe does in

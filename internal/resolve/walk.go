@@ -45,8 +45,11 @@ type walk struct {
 	// and nowhere, with missed, that of what it has missed in a directory that the list has not, or
 	// that is not there either.
 	known, found, absent, nowhere string
-	missed                        bool
-	st                            unix.Stat_t
+	// single: no leaps; name is then that of the last component, found in cur, see deepName.
+	single bool
+	name   string
+	missed bool
+	st     unix.Stat_t
 }
 
 // setCur moves on to fd.
@@ -144,7 +147,7 @@ func (w *walk) steps() error {
 // or -1 after it has gone as far as is known to be good. Where it says nothing, the single
 // steps find out why.
 func (w *walk) leap(rest string) int {
-	if w.base >= 0 || w.flags&NoXDev != 0 || w.flags&Ways != 0 && strings.Contains(rest, "..") {
+	if w.single || w.base >= 0 || w.flags&NoXDev != 0 || w.flags&Ways != 0 && strings.Contains(rest, "..") {
 		return -1 // ".." has to be looked at
 	}
 	if w.cur == w.view.root {
@@ -283,6 +286,7 @@ func (w *walk) component(name, after string, last bool) (done bool, err error) {
 			return w.link(name, after, string(text), true)
 		}
 	}
+	w.name = name
 	return true, w.ordinary(fd)
 }
 
