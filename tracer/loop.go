@@ -81,8 +81,11 @@ type loop struct {
 
 	asking asking
 	frost  frost
-	// orphans wait for the event of their parent.
+	// orphans wait for the event of their parent; held is how many, watched that they are about to
+	// be looked at.
 	orphans []*task
+	held    atomic.Int32
+	watched atomic.Bool
 
 	wakerMem []byte // mapped, for a waker; nil until there was one
 

@@ -18,31 +18,49 @@ import (
 // is and whose memory it has is not known, so it is held in its first stop until the event says.
 // Else each child of a vfork(2) that is seen early, and opens something before its exec, would
 // leave a window of its own in its parent's memory, where it is sealed for good.
-type orphan struct{ status unix.WaitStatus }
+type orphan struct {
+	status unix.WaitStatus
+	since  time.Time
+}
 
 // A parent's event comes at once, unless the parent was killed in between. orphanTime is how long
 // it is waited for at most, and orphanLook how often it is looked whether it can still come.
 const (
 	orphanTime = 5 * time.Second
-	orphanLook = 20 * time.Millisecond
+	orphanLook = 2 * time.Millisecond
 )
 
 func (l *loop) holdOrphan(t *task, status unix.WaitStatus) {
-	t.inStop, t.orphan, t.waits = true, &orphan{status}, "its parent's event"
+	t.inStop, t.orphan, t.waits = true, &orphan{status, time.Now()}, "its parent's event"
 	l.orphans = append(l.orphans, t)
-	l.watchOrphan(t, time.Now().Add(orphanTime))
+	l.held.Store(int32(len(l.orphans)))
+	l.watchOrphans()
 }
 
-// watchOrphan goes on with a held task once no event can be expected.
-func (l *loop) watchOrphan(t *task, deadline time.Time) {
-	if l.tasks[t.tid] != t || t.orphan == nil {
+// watchOrphans sees to it that the held tasks are looked at, if there are any by then: mostly the
+// event has come, and the tracer thread is not troubled.
+func (l *loop) watchOrphans() {
+	if l.watched.Swap(true) {
 		return
 	}
-	if !l.mayTell(parentOf(t.tid)) || time.Now().After(deadline) {
-		l.takeInAlone(t)
-		return
+	time.AfterFunc(orphanLook, func() {
+		l.watched.Store(false)
+		if l.held.Load() > 0 {
+			l.post(l.lookAtOrphans)
+		}
+	})
+}
+
+// lookAtOrphans goes on with held tasks of which no event can be expected.
+func (l *loop) lookAtOrphans() {
+	for _, t := range slices.Clone(l.orphans) {
+		if t.orphan != nil && (!l.mayTell(parentOf(t.tid)) || time.Since(t.orphan.since) > orphanTime) {
+			l.takeInAlone(t)
+		}
 	}
-	time.AfterFunc(orphanLook, func() { l.post(func() { l.watchOrphan(t, deadline) }) })
+	if len(l.orphans) > 0 {
+		l.watchOrphans()
+	}
 }
 
 // mayTell tells whether a process may be in a clone(2) of which the event is to come. In a wrong
@@ -123,4 +141,5 @@ func (l *loop) takeIn(t *task, sc *scope) {
 
 func (l *loop) forgetOrphan(t *task) {
 	l.orphans = slices.DeleteFunc(l.orphans, func(o *task) bool { return o == t })
+	l.held.Store(int32(len(l.orphans)))
 }
