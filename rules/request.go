@@ -103,9 +103,11 @@ type File struct {
 	Mode   uint32 // st_mode: S_IFMT type and permission bits
 	Rdev   uint64 // st_rdev of a device node
 	// Born is the time of birth, 0 if unknown, and Above are the inodes of the directories
-	// above: for seals, where these ask for it (Set.Pinned, Set.Directories).
-	Born  int64
-	Above []seals.Inode
+	// above: for seals, where these ask for it (Set.Pinned, Set.Directories). Unseen: one of these
+	// could not be looked at.
+	Born   int64
+	Above  []seals.Inode
+	Unseen bool
 	// Nameless: a pipe, socket, memfd, deleted file: no name in the file system.
 	Nameless bool
 	// Unreachable: Nameless, though it lies in a directory: the name is far longer than PATH_MAX,

@@ -85,7 +85,7 @@ func (p *Policy) sealed(r *Request) *Rule {
 func SealObject(f *File) seals.Object {
 	return seals.Object{
 		Path: f.Path, Spellings: f.Spellings, Exists: f.Exists,
-		Inode: seals.Inode(f.Inode), Born: f.Born, Above: f.Above,
+		Inode: seals.Inode(f.Inode), Born: f.Born, Above: f.Above, Unseen: f.Unseen,
 	}
 }
 

@@ -39,6 +39,8 @@ type Object struct {
 	// Above are the inodes of the directories above it, for the case that one of them was
 	// moved; needed only if Set.Directories.
 	Above []Inode
+	// Unseen tells that some directory above could not be looked at, so that it may be any.
+	Unseen bool
 }
 
 // Set is the seals of a run. It is asked, and told of objects (Meet), from one goroutine.
@@ -225,6 +227,11 @@ func (s *Set) Covering(o *Object, f func(*Seal)) {
 	for _, dir := range o.Above {
 		for _, p := range s.pins[dir] {
 			f(p.seal)
+		}
+	}
+	if o.Unseen && s.dirs {
+		for _, seal := range s.seals {
+			f(seal)
 		}
 	}
 }

@@ -4,7 +4,9 @@ package tracer
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path"
@@ -105,7 +107,7 @@ func (l *loop) owner(pid int) rules.Owner {
 	if pid == os.Getpid() {
 		return rules.OwnerGuard
 	}
-	if _, err := os.Lstat("/proc/self/task/" + strconv.Itoa(pid)); err == nil {
+	if isThread(os.Getpid(), pid) {
 		return rules.OwnerGuard
 	}
 	if l.facts.isZombie(pid) {
@@ -279,13 +281,14 @@ func (f *facts) ownTerminal(l *loop, s stopped, file *rules.File) bool {
 	if controllingTerminal(s.proc.pid) == file.Rdev {
 		return true
 	}
-	return l.anyFD(func(pid int, fd, target string) bool {
+	found, _ := l.anyFD(func(pid int, fd, target string) bool {
 		if !strings.HasSuffix(target, "/ptmx") {
 			return false
 		}
 		text, err := readfile.All(procPath(pid, "fdinfo/"+fd))
 		return err == nil && strings.Contains(string(text), "tty-index:\t"+index+"\n")
 	})
+	return found
 }
 
 // controllingTerminal is field 7 of /proc/PID/stat as a device number, 0 if there is none.
@@ -313,8 +316,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// anyFD looks through the descriptors of every process of the tree.
-func (l *loop) anyFD(match func(pid int, fd, target string) bool) bool {
+// anyFD looks through the descriptors of every process of the tree. An error tells that those of some
+// process could not be seen, and that none of the others is it.
+func (l *loop) anyFD(match func(pid int, fd, target string) bool) (found bool, err error) {
 	seen := map[int]bool{}
 	for _, t := range l.tasks {
 		pid := t.proc.pid
@@ -322,18 +326,21 @@ func (l *loop) anyFD(match func(pid int, fd, target string) bool) bool {
 			continue
 		}
 		seen[pid] = true
-		entries, err := os.ReadDir(procPath(pid, "fd"))
-		if err != nil {
-			continue
+		entries, unseen := os.ReadDir(procPath(pid, "fd"))
+		if unseen != nil && !gone(unseen) {
+			err = unseen
 		}
 		for _, e := range entries {
-			target, err := os.Readlink(procPath(pid, "fd/"+e.Name()))
-			if err == nil && match(pid, e.Name(), target) {
-				return true
+			target, unseen := os.Readlink(procPath(pid, "fd/"+e.Name()))
+			if unseen == nil && match(pid, e.Name(), target) {
+				return true, nil
+			}
+			if unseen != nil && !gone(unseen) {
+				err = unseen
 			}
 		}
 	}
-	return false
+	return false, err
 }
 
 // treeServes tells whether a socket of the tree is bound to the address.
@@ -351,12 +358,16 @@ func (l *loop) treeServes(a *rules.Addr) bool {
 // holdsAll tells whether there are sockets in the set and each is open in the tree.
 func (l *loop) holdsAll(inodes map[string]bool) bool {
 	found := map[string]bool{}
-	return len(inodes) > 0 && l.anyFD(func(_ int, _, target string) bool {
+	if len(inodes) == 0 {
+		return false
+	}
+	all, _ := l.anyFD(func(_ int, _, target string) bool {
 		if inodes[target] {
 			found[target] = true
 		}
 		return len(found) == len(inodes)
 	})
+	return all
 }
 
 // abstractInodes lists, as link texts, the sockets that may be bound to an abstract name:
@@ -392,7 +403,7 @@ func unixServed(name string) bool {
 // unixInodes lists the sockets of /proc/net/unix whose name matches, as link texts.
 func unixInodes(match func(name string) bool) map[string]bool {
 	out := map[string]bool{}
-	eachLine("/proc/net/unix", func(line string) {
+	err := eachLine("/proc/net/unix", func(line string) {
 		fields := strings.SplitN(line, " ", 8) // Num RefCount Protocol Flags Type St Inode Path
 		rest := strings.Fields(line)
 		if len(fields) < 8 || len(rest) < 8 {
@@ -403,12 +414,16 @@ func unixInodes(match func(name string) bool) map[string]bool {
 			out["socket:["+rest[6]+"]"] = true
 		}
 	})
+	if err != nil {
+		return nil
+	}
 	return out
 }
 
 // inetInodes lists the sockets bound to the address's port whose own address would take
 // what is sent to it. Of TCP only those that listen: the others that have the port are
-// connections, which nobody connects to, and come and go between this look and the next.
+// connections, which nobody connects to, and come and go between this look and the next. None
+// are known if some cannot be seen: what is left out could be somebody else's.
 func inetInodes(a *rules.Addr) map[string]bool {
 	out := map[string]bool{}
 	var files []string
@@ -421,7 +436,7 @@ func inetInodes(a *rules.Addr) map[string]bool {
 	const listens = "0A" // TCP_LISTEN
 	for _, file := range files {
 		tcp := strings.HasPrefix(file, "/proc/net/tcp")
-		eachLine(file, func(line string) {
+		err := eachLine(file, func(line string) {
 			f := strings.Fields(line)
 			if len(f) < 10 || tcp && f[3] != listens {
 				return
@@ -431,6 +446,9 @@ func inetInodes(a *rules.Addr) map[string]bool {
 				out["socket:["+f[9]+"]"] = true
 			}
 		})
+		if err != nil {
+			return nil
+		}
 	}
 	return out
 }
@@ -454,13 +472,19 @@ func procAddr(text string) (netip.Addr, uint16, bool) {
 	return ip.Unmap(), uint16(port), ok
 }
 
-func eachLine(file string, f func(line string)) {
+// eachLine reads a file of /proc/net. One that is not there has no lines: tcp6 without IPv6.
+func eachLine(file string, f func(line string)) error {
 	r, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return
+		return err
 	}
 	defer r.Close()
-	for sc := bufio.NewScanner(r); sc.Scan(); {
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
 		f(sc.Text())
 	}
+	return sc.Err()
 }

@@ -65,7 +65,7 @@ func (l *loop) watchFreeze(deadline time.Time) {
 			}
 			for tid := range f.await {
 				// D: in a call that cannot be interrupted, such as the wait of vfork(2).
-				if state := statusField(tid, "State"); state == "" || strings.ContainsAny(state[:1], "DZX") {
+				if state, err := statusOf(tid, "State"); err != nil && gone(err) || err == nil && strings.ContainsAny(state[:1], "DZX") {
 					delete(f.await, tid)
 				}
 			}

@@ -5,7 +5,9 @@ package tracer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -143,20 +145,44 @@ func (l *loop) carryListen(s stopped) {
 		unix.Close(fd)
 	}
 	anywhere := rules.Request{Access: decode.Bind, Addr: rules.Addr{Family: unix.AF_INET, Proto: rules.ProtoTCP, IP: netip.IPv4Unspecified()}}
-	if !l.decide(s, &anywhere).Refused() || l.ownDirectory(s) { // one thread has no sibling
+	if !l.decide(s, &anywhere).Refused() || l.ownTable(s) { // nobody else can exchange it
 		s.resume(0)
 		return
 	}
-	before := listeningEverywhere()
+	before, err := listeningEverywhere()
+	if err != nil {
+		l.unresolvable(s, err)
+		return
+	}
 	s.task.atExit = func(s stopped) {
-		stray := listeningEverywhere()
+		stray, err := listeningEverywhere()
 		for link := range stray {
 			if before[link] || l.facts.bound[socketNumber(link)] {
 				delete(stray, link)
 			}
 		}
-		if len(stray) > 0 && l.anyFD(func(_ int, _, target string) bool { return stray[target] }) {
-			l.killBlind(s, "listen", "", "the socket behind a descriptor was exchanged, and one without an address listens on every interface")
+		holders, why := map[int]bool{}, "" // of descriptors alone, too, if it shares those
+		if err == nil && len(stray) > 0 {
+			_, err = l.anyFD(func(pid int, _, target string) bool {
+				holders[pid] = holders[pid] || stray[target]
+				return false
+			})
+		}
+		if err != nil && alive(s.tid) {
+			why = "what it listens on now cannot be seen"
+			for _, t := range l.tasks {
+				holders[t.proc.pid] = holders[t.proc.pid] || s.proc.sharesFiles && t.proc.sharesFiles
+			}
+		} else if slices.Contains(slices.Collect(maps.Values(holders)), true) {
+			why = "the socket behind a descriptor was exchanged, and one without an address listens on every interface"
+		}
+		if why != "" {
+			l.killBlind(s, "listen", "", why)
+			for pid, holds := range holders {
+				if holds {
+					_ = unix.Kill(pid, unix.SIGKILL)
+				}
+			}
 			return
 		}
 		s.resume(0)
@@ -165,11 +191,11 @@ func (l *loop) carryListen(s stopped) {
 }
 
 // listeningEverywhere lists, as link texts, the TCP sockets that listen on every interface.
-func listeningEverywhere() map[string]bool {
+func listeningEverywhere() (links map[string]bool, err error) {
 	const listen = "0A" // TCP_LISTEN
 	out := map[string]bool{}
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		eachLine(file, func(line string) {
+		err := eachLine(file, func(line string) {
 			f := strings.Fields(line)
 			if len(f) < 10 || f[3] != listen {
 				return
@@ -178,8 +204,11 @@ func listeningEverywhere() map[string]bool {
 				out["socket:["+f[9]+"]"] = true
 			}
 		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	return out
+	return out, nil
 }
 
 // socketNumber is the inode in a link text.

@@ -211,7 +211,7 @@ func isStopSignal(sig unix.Signal) bool {
 // (techniques A20). What only the parent's event could tell is taken to be the stricter.
 func (l *loop) adopt(tid int) *task {
 	t := &task{tid: tid, slot: -1}
-	pid := threadGroup(tid)
+	pid := l.groupOf(tid)
 	if leader := l.tasks[pid]; pid != tid && leader != nil {
 		t.proc = leader.proc
 		if sp := leader.space; sp != nil { // threads have one memory (clone(2), CLONE_THREAD)
@@ -227,6 +227,22 @@ func (l *loop) adopt(tid int) *task {
 	l.book(t)
 	near.adopt(t)
 	return t
+}
+
+// groupOf is threadGroup of a new task, which must not be taken for a process of its own: an exec
+// of the real one ends it without a word, and its number would stay booked for whoever has it
+// next. Where no file can be read, the kernel is asked of each process (tgkill(2)).
+func (l *loop) groupOf(tid int) int {
+	pid := threadGroup(tid)
+	if pid != tid || isThread(tid, tid) {
+		return pid
+	}
+	for _, t := range l.tasks {
+		if isThread(t.proc.pid, tid) {
+			return t.proc.pid
+		}
+	}
+	return tid
 }
 
 func (l *loop) book(t *task) {
@@ -326,10 +342,10 @@ func (l *loop) execed(s stopped) {
 	l.actor = s.task
 	l.judgeImage(s, images, argv)
 	if s.tid == l.cmd {
-		l.started = true
-		if l.filters == "" {
+		if !l.started { // later it may have more; without a number every task is taken to have some
 			l.filters = statusField(s.tid, "Seccomp_filters")
 		}
+		l.started = true
 	}
 }
 

@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -75,5 +76,5 @@ func servedAt(tid int, addr uint64) bool {
 		return false
 	}
 	m, err := mappingAt(tid, addr)
-	return err == nil && m.ino != 0 && isServed(m.dev)
+	return err == nil && m.ino != 0 && isServed(m.dev) || err != nil && !errors.Is(err, unix.ENOENT)
 }

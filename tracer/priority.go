@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -39,23 +40,28 @@ func tunedBy(s stopped, o *decode.Object) tuned {
 // has tells whether a process or thread is one of them.
 func (t tuned) has(pid int) bool {
 	if t.user {
-		return uidsOf(pid)[0] == t.id
+		uid := uidsOf(pid)[0]
+		return uid == t.id && uid != unseenUID
 	}
 	group, err := unix.Getpgid(pid)
 	return err == nil && group == t.id
 }
 
-// uidsOf gives the real and the effective uid of a task, -1 if it is gone.
+// unseenUID is no uid (setreuid(2)): of a task that is gone, or whose uids cannot be read. It is not to be
+// taken for that of another.
+const unseenUID = -1
+
+// uidsOf gives the real and the effective uid of a task.
 func uidsOf(tid int) [2]int {
 	fields := strings.Fields(statusField(tid, "Uid"))
 	if len(fields) < 2 {
-		return [2]int{-1, -1}
+		return [2]int{unseenUID, unseenUID}
 	}
 	var out [2]int
 	for i := range out {
 		n, err := strconv.ParseUint(fields[i], 10, 32)
 		if err != nil {
-			return [2]int{-1, -1}
+			return [2]int{unseenUID, unseenUID}
 		}
 		out[i] = int(int32(n)) // as in the register of setpriority(2)
 	}
@@ -102,6 +108,10 @@ func (l *loop) carryPriority(s stopped) {
 	}
 	t, value := tunedBy(s, l.judged[0].object), int(int32(l.call.Args[2]))
 	caller := tuner{uids: uidsOf(s.tid), caps: c.caps}
+	if caller.uids[1] == unseenUID {
+		l.unresolvable(s, errors.New("its uids cannot be read"))
+		return
+	}
 	var members []int
 	for tid := range l.tasks {
 		if t.has(tid) && l.reaches(s.task, tid) {

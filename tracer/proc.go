@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -12,31 +13,44 @@ import (
 	"ptguard/internal/readfile"
 )
 
-// statusField reads one field of /proc/TID/status, "" if the task is gone.
+// statusField reads one field of /proc/TID/status. It is "" if the task is gone, and as well if we
+// have no descriptor left to read it with, so nothing may follow from that.
 func statusField(tid int, name string) string {
+	value, _ := statusOf(tid, name)
+	return value
+}
+
+// statusOf is statusField for what depends on it: with ESRCH or ENOENT the task is gone.
+func statusOf(tid int, name string) (string, error) {
 	text, err := readfile.All(procPath(tid, "status"))
 	if err != nil {
-		return ""
+		return "", err
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, name+":"); ok {
-			return strings.TrimSpace(rest)
+			return strings.TrimSpace(rest), nil
 		}
 	}
-	return ""
+	return "", fmt.Errorf("read /proc/%d/status: no %s", tid, name)
 }
 
 // threadGroup gives the pid a thread belongs to, the thread itself if it is gone.
 func threadGroup(tid int) int {
-	// Most often it is a process that has just been made, which the kernel tells in one call:
-	// a signal 0 to a thread of its own id (tgkill(2)). EPERM: it is there, and not ours.
-	if err := unix.Tgkill(tid, tid, 0); err == nil || errors.Is(err, unix.EPERM) {
+	// Most often it is a process that has just been made, which the kernel tells in one call.
+	if isThread(tid, tid) {
 		return tid
 	}
 	if pid, err := strconv.Atoi(statusField(tid, "Tgid")); err == nil {
 		return pid
 	}
 	return tid
+}
+
+// isThread tells whether a process has a thread, by a signal 0 to it (tgkill(2)). EPERM: it is there, and
+// not ours.
+func isThread(pid, tid int) bool {
+	err := unix.Tgkill(pid, tid, 0)
+	return err == nil || errors.Is(err, unix.EPERM)
 }
 
 // identity is what records say of who did it.

@@ -27,7 +27,7 @@ func (l *loop) sealFacts(r *resolve.Object, f *rules.File) {
 		f.Born = birth(r.FD)
 	}
 	if set.Directories() {
-		f.Above = above(f.Path)
+		f.Above, f.Unseen = above(f.Path)
 	}
 }
 
@@ -41,17 +41,20 @@ func birth(fd int) int64 {
 	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
 }
 
-// above lists the inodes of the directories above a canonical path.
-func above(name string) []seals.Inode {
-	var out []seals.Inode
+// above lists the inodes of the directories above a canonical path. unseen: there are some that
+// cannot be looked at. We may stand where we could not walk to: the tree can take the right to
+// search off a directory that it has a descriptor beneath.
+func above(name string) (out []seals.Inode, unseen bool) {
 	for name != "" && name != "/" {
 		name = path.Dir(name)
 		var st unix.Statx_t // of what the walk has just seen: nobody has to be asked anew
 		if unix.Statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT|unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) == nil {
 			out = append(out, seals.Inode{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino})
+		} else {
+			unseen = true
 		}
 	}
-	return out
+	return out, unseen
 }
 
 // meetSealed pins the objects of the call at hand whose names are about to change or to go,

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"ptguard/internal/image"
@@ -94,6 +95,9 @@ func noteServed(text []byte) error {
 	return nil
 }
 
+// mountsAgain is the time between two looks at the mounts where they cannot be waited for.
+const mountsAgain = 100 * time.Millisecond
+
 // watchMounts finds the served file systems, now and whenever the mounts change, and gives the
 // mounts as they are.
 func watchMounts() ([]byte, error) {
@@ -108,11 +112,11 @@ func watchMounts() ([]byte, error) {
 	go func() {
 		for {
 			polled := []unix.PollFd{{Fd: int32(mounts), Events: unix.POLLPRI}}
-			if _, err := unix.Poll(polled, -1); err != nil && !errors.Is(err, unix.EINTR) {
-				return
-			}
+			_, err := unix.Poll(polled, -1) // EINVAL with RLIMIT_NOFILE 0
 			mountChanges.Add(1)
-			_, _ = readServed(mounts) // what cannot be read leaves what was known
+			if _, unread := readServed(mounts); unread != nil || err != nil && !errors.Is(err, unix.EINTR) {
+				time.Sleep(mountsAgain) // what cannot be read leaves what was known
+			}
 		}
 	}()
 	return text, nil
@@ -280,8 +284,11 @@ func stalledPage(tid int, buf []byte, addr uint64) (n int, ok bool, room int, er
 		return 0, false, len(buf), nil
 	}
 	m, err := mappingAt(tid, addr)
-	if err != nil {
+	if errors.Is(err, unix.ENOENT) {
 		return 0, false, len(buf), nil // nothing is mapped there
+	}
+	if err != nil {
+		return 0, true, 0, unix.EFAULT // it may be one, and nobody could end the waiting
 	}
 	if m.ino == 0 || !isServed(m.dev) {
 		return 0, false, int(min(uint64(len(buf)), m.end-addr)), nil

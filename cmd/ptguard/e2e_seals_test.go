@@ -375,3 +375,44 @@ func TestSealedInScratch(t *testing.T) {
 		})
 	}
 }
+
+// TestSealsOfUnseen: a sealed directory that was moved keeps its seal where ptguard itself cannot walk
+// to it, for the tree has taken that right off a directory above.
+func TestSealsOfUnseen(t *testing.T) {
+	t.Parallel()
+	b := ktest.NewBox(t, sealBox(oneSeal("WORK/d", "R")))
+	plainly := func(argv []string) []string { // root may search every directory
+		if !root() {
+			return argv
+		}
+		return append([]string{"setpriv", "--bounding-set=-dac_override,-dac_read_search"}, argv...)
+	}
+	const acts = `
+import os
+os.mkdir("x")
+os.rename("d", "x/e")
+os.chdir("x/e")
+conf = os.open("conf", os.O_PATH)
+os.chmod("../../x", 0)
+def told(f):
+    try: print(f())
+    except OSError as e: print(e.strerror)
+told(lambda: open(".env").read().strip())
+told(lambda: os.read(os.open("k", 0, dir_fd=conf), 9).decode().strip())
+told(lambda: open("/proc/self/cwd/.env").read().strip())
+told(lambda: sorted(os.listdir(".")))
+os.chmod("..", 0o755)
+`
+	argv := []string{"/usr/bin/python3", "-c", acts}
+	if r := b.Run(t, ktest.Cmd{Argv: plainly(argv)}); r.Stdout != "secret\nsecret\nsecret\n['.env', 'conf']\n" {
+		t.Fatalf("bare: %v", r)
+	}
+	b.Reset(t)
+	denied := strings.Repeat("Operation not permitted\n", 4)
+	if r := b.Run(t, ktest.Cmd{Argv: plainly(b.Guarded(t, sealFlags()(b), argv...))}); r.Stdout != denied {
+		t.Errorf("%v", r)
+	}
+	if err := os.Chmod(b.Path("work/x"), 0o755); err != nil {
+		t.Error(err)
+	}
+}

@@ -150,8 +150,10 @@ func (w *walk) leadsTo(path string, fd int, st *unix.Stat_t) (bool, error) {
 		}
 		m, err := w.view.mountOf(fd)
 		return m.id != "", err
-	default:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG:
 		return false, nil
+	default:
+		return false, fmt.Errorf("prove the name of an object: %w", errno)
 	}
 }
 
