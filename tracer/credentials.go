@@ -69,17 +69,31 @@ func (c *credentials) asReal() bool {
 // credentialsOf gives a stopped task's credentials. They are read once and again after a
 // call that may have changed them.
 func (l *loop) credentialsOf(s stopped) (*credentials, error) {
-	if s.creds != nil {
-		s.creds.fenced = s.proc.fenced
-		return s.creds, nil
+	if s.creds == nil {
+		c, err := l.findCredentials(s)
+		if err != nil {
+			return nil, err
+		}
+		s.task.creds = c
+	}
+	s.creds.fenced = s.proc.fenced
+	return s.creds, nil
+}
+
+// findCredentials reads them, unless they can only be ptguard's own: those of the program were, no
+// task has made a call that changes any, and no exec does. With no_new_privs an exec gives nothing;
+// it takes capabilities only from who is not root (the ambient ones, capabilities(7)), and there
+// are none to take here. Each program would be asked for otherwise, and each child.
+func (l *loop) findCredentials(s stopped) (*credentials, error) {
+	if l.rightsKept && !l.rightsDiffer {
+		c := *l.own
+		return &c, nil
 	}
 	c, err := readCredentials(s.tid)
-	if err != nil {
-		return nil, err
+	if err == nil && s.tid == l.cmd && l.started && !l.rightsDiffer {
+		l.rightsKept = l.ownRights(c) && c.uid == l.own.uid && c.gid == l.own.gid && c.asReal()
 	}
-	c.fenced = s.proc.fenced
-	s.task.creds = c
-	return c, nil
+	return c, err
 }
 
 // credentialsChange lets a call run that changes the credentials of its task.

@@ -54,6 +54,7 @@ type loop struct {
 	// rightsDiffer: some task may have other rights than ptguard, because a call has changed them
 	// or set what an exec makes of them, or set-uid programs work.
 	rightsDiffer bool
+	rightsKept   bool             // see findCredentials
 	inside       *landlock.Domain // the backstop's, for what we do for the tree; nil if there is none
 	cover        *rules.Cover     // where an act that it stops may be made again outside
 	core         unix.Rlimit      // the limit on core dumps that ptguard was started with
