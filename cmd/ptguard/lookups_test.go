@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -17,6 +18,8 @@ import (
 // What is remembered must be what the resolver says of each path alone, in any order; a
 // look at a change says that it is no longer remembered.
 func TestLookups(t *testing.T) {
+	runtime.LockOSThread() // /proc/thread-self is another link on another thread
+	defer runtime.UnlockOSThread()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
