@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -120,18 +121,31 @@ func parse(parser *kong.Kong, args []string, exit *int) (ctx *kong.Context, code
 }
 
 // emptyValue refuses an empty text as the value of a flag: it would be as if the flag were not
-// there, and comes from a variable of a script that is not set. Where it means something, the
-// flag's type is a pointer.
+// there, or a name of nothing, and comes from a variable of a script that is not set. Where it
+// means something, the flag's type is a pointer.
 func emptyValue(ctx *kong.Context) error {
 	for _, p := range ctx.Path {
 		if p.Flag == nil {
 			continue
 		}
-		if v := p.Flag.Target; v.Kind() == reflect.String && v.Len() == 0 || v.Kind() == reflect.Slice && v.Len() == 0 {
-			return fmt.Errorf("--%s: an empty value (leave the flag out for its default)", p.Flag.Name)
+		empty := false
+		switch v := p.Flag.Target.Interface().(type) {
+		case string:
+			empty = v == ""
+		case []string:
+			empty = len(v) == 0 || slices.Contains(v, "")
+		default:
+			empty = p.Flag.Target.Kind() == reflect.Slice && p.Flag.Target.Len() == 0
+		}
+		if empty {
+			return errEmpty("--" + p.Flag.Name)
 		}
 	}
 	return nil
+}
+
+func errEmpty(flag string) error {
+	return errors.New(flag + ": an empty value (leave the flag out for its default)")
 }
 
 // fail prints an error, with each of its lines marked as ours, and gives the status it asks for.

@@ -92,6 +92,8 @@ func usageError(err error, args []string) error {
 		} else {
 			text += "; to guard a program: ptguard run -- " + record.Escape(args[0])
 		}
+	case strings.HasSuffix(text, ` but got ""`) || strings.HasSuffix(text, `: invalid duration ""`):
+		text = errEmpty(strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == ' ' })[0]).Error()
 	case strings.Contains(text, "missing unit in duration"), strings.Contains(text, "expected duration"):
 		text = badValue(text) + ": a time has its unit, such as 30s, 5m or 1h30m"
 	case strings.Contains(text, "valid 64 bit int"):

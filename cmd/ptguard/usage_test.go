@@ -34,6 +34,9 @@ func TestUsageError(t *testing.T) {
 		{"run --timeout soon x", "--timeout soon: a time has its unit", "see ptguard run --help"},
 		{"dump --pid x y", "--pid x: a number is wanted", "see ptguard dump --help"},
 		{"run --keep-fd x y", "--keep-fd x: a number is wanted", "see ptguard run --help"},
+		{"run --wait= x", "--wait: an empty value", "see ptguard run --help"},
+		{"run --timeout= x", "--timeout: an empty value", "see ptguard run --help"},
+		{"run --trace-keep= x", "--trace-keep: an empty value", "see ptguard run --help"},
 		{"run --wait some x", "--wait must be one of all, leader but got some", "see ptguard run --help"},
 	} {
 		parser, err := kong.New(&cli{})
