@@ -135,7 +135,7 @@ func (b *Box) Absent(t testing.TB, rel string) {
 // environment but PATH and what finds the interpreters reaches the commands.
 func (b *Box) environ() []string {
 	env := []string{
-		"PATH=" + searchPath(), "HOME=" + b.Home, "TMPDIR=" + b.Tmp, "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TERM=dumb",
+		"PATH=" + searchPath(), "HOME=" + b.Home, "XDG_STATE_HOME=" + b.Home + "/.local/state", "TMPDIR=" + b.Tmp, "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TERM=dumb",
 		"PYTHONDONTWRITEBYTECODE=1",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a",
 		"GIT_COMMITTER_EMAIL=a@example.org", "GIT_AUTHOR_DATE=2001-02-03T04:05:06Z", "GIT_COMMITTER_DATE=2001-02-03T04:05:06Z",
