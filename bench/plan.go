@@ -24,6 +24,8 @@ func fits(l *load, v *variant, full bool) bool {
 		return l.kind == KindWhole || l.name == "open-read"
 	case l.kind == KindWhole && isTool(name):
 		return toolOf[l.name] == name
+	case name == "far":
+		return l.kind == KindWhole || l.name == "open-read"
 	case l.kind == KindWhole && isTier(name):
 		return l.name == "tar" || l.name == "sh"
 	case l.kind == KindMicro && isTool(name):
@@ -35,7 +37,7 @@ func fits(l *load, v *variant, full bool) bool {
 // core tells whether a variant says something of a load that takes so long that others are
 // left out.
 func core(l *load, v *variant) bool {
-	return slices.Contains([]string{bareName, filterName, floorName, defaultName, "open", "strict", straceName, toolOf[l.name]}, v.name)
+	return slices.Contains([]string{bareName, filterName, floorName, defaultName, "open", "strict", "far", straceName, toolOf[l.name]}, v.name)
 }
 
 // toolOf is the preset that is made for a load's tool.

@@ -19,6 +19,7 @@ func tiers() []*variant {
 		{"nostub", "a build without the stub: exit stops instead"},
 		{"nomseal", "a build without mseal(2): the filter keeps the window in its place"},
 		{"nolandlock", "a build without Landlock"},
+		{"far", "a build that leaves a serial tree on the CPU that it is on (tracer/near.go)"},
 		{"plain", "a build that checks and lets calls continue: not race-free"},
 	} {
 		out = append(out, tagged(b.tag, b.text))

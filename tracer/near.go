@@ -106,7 +106,7 @@ type nearness struct {
 func newNearness() *nearness {
 	// A tree is serial at first, and most are so small that they would end before it was found out.
 	n := &nearness{keep: nearLeast, pause: lookLeast, score: serialEnough}
-	if getAffinity(0, &n.own) != nil || n.own.count() < 2 {
+	if neverNear || getAffinity(0, &n.own) != nil || n.own.count() < 2 {
 		return nil
 	}
 	return n
