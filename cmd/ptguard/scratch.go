@@ -64,8 +64,8 @@ func (s *scratch) remove(live *record.Live, set *seals.Set) {
 	if s == nil {
 		return
 	}
-	if kept, seal := s.sealed(set); seal != nil {
-		live.Warn(fmt.Sprintf("the private temp folder %s is left as it is: %s is sealed by %s (%s)", record.Escape(s.dir), record.Escape(kept), record.EscapeText(seal.Owner), record.Escape(seal.Pos)))
+	if why := s.keep(set); why != "" {
+		live.Warn(fmt.Sprintf("the private temp folder %s is left as it is: %s", record.Escape(s.dir), why))
 		return
 	}
 	err := os.RemoveAll(s.dir)
@@ -83,30 +83,40 @@ func (s *scratch) remove(live *record.Live, set *seals.Set) {
 	}
 }
 
-// sealed finds something in the folder that a seal keeps from being removed.
-func (s *scratch) sealed(set *seals.Set) (path string, seal *seals.Seal) {
+// keep says why the folder is not to be removed: a seal keeps something in it from that, or
+// might, for it cannot be looked at, as what lies deeper than PATH_MAX. "" if nothing is against it.
+func (s *scratch) keep(set *seals.Set) string {
 	if set == nil || !set.Movable() {
-		return "", nil // what may not be moved has not come here
+		return "" // what may not be moved has not come here
 	}
-	_ = filepath.WalkDir(s.dir, func(name string, _ fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrPermission) && os.Chmod(name, 0o700) == nil { // the tree closed it
-			if path, seal = (&scratch{name}).sealed(set); seal != nil {
+	return keepBeneath(s.dir, set, false)
+}
+
+// keepBeneath is keep for a folder; opened if it was closed to us, and is not any more.
+func keepBeneath(dir string, set *seals.Set, opened bool) (why string) {
+	_ = filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) && !(opened && name == dir) && os.Chmod(name, 0o700) == nil { // the tree closed it
+			if why = keepBeneath(name, set, true); why != "" {
 				return fs.SkipAll
 			}
 			return nil
 		}
 		var st unix.Stat_t
-		if unix.Lstat(name, &st) != nil {
-			return nil
+		if err == nil {
+			err = unix.Lstat(name, &st)
+		}
+		if err != nil {
+			why = fmt.Sprintf("something in it cannot be looked at, and could be sealed: %v", errnoOf(err))
+			return fs.SkipAll
 		}
 		o := seals.Object{Path: name, Exists: true, Inode: seals.Inode{Dev: st.Dev, Ino: st.Ino}, Born: birth(name)}
-		if seal, _ = set.Find(&o, []seals.Letters{seals.W}); seal != nil {
-			path = name
+		if seal, _ := set.Find(&o, []seals.Letters{seals.W}); seal != nil {
+			why = fmt.Sprintf("%s is sealed by %s (%s)", record.Escape(name), record.EscapeText(seal.Owner), record.Escape(seal.Pos))
 			return fs.SkipAll
 		}
 		return nil
 	})
-	return path, seal
+	return why
 }
 
 // tellEnv says, by name only, which variables the program does not get.
