@@ -242,11 +242,7 @@ func TestWriteRuleOverLinkInWork(t *testing.T) {
 		b.Write(t, "outside/x", "")
 		b.Write(t, "other/x", "")
 		b.Write(t, "work/d/x", "")
-		for name, to := range map[string]string{"alias": "work", "work/build": "../outside", "work/in": "d", "twice": "work/build", "far": "other"} {
-			if err := os.Symlink(to, b.Path(name)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		b.Links(t, map[string]string{"alias": "work", "work/build": "../outside", "work/in": "d", "twice": "work/build", "far": "other"})
 	})
 	for rule, refused := range map[string]bool{
 		"build": true, b.Path("work/build"): true, b.Path("alias/build"): true, b.Path("alias/build/x"): true, b.Path("alias/build/new"): true, b.Path("twice"): true,
@@ -268,11 +264,7 @@ func TestLinkToSealFile(t *testing.T) {
 		if err := os.Mkdir(b.Path("work/seals"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for name, to := range map[string]string{"work/link": "../seals", "work/seals/a.yaml": "../../seals/a.yaml", "outside/link": "../seals"} {
-			if err := os.Symlink(to, b.Path(name)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		b.Links(t, map[string]string{"work/link": "../seals", "work/seals/a.yaml": "../../seals/a.yaml", "outside/link": "../seals"})
 	})
 	for dir, refused := range map[string]string{"link": "work/link", "seals": "work/seals/a.yaml", "../outside/link": "", "../seals": ""} {
 		r := b.Guard(t, []string{"--seals", dir}, "echo", "ran")
@@ -292,11 +284,7 @@ func TestLinkInWorkLiftsNothing(t *testing.T) {
 		b.Write(t, "outside/x", "x\n")
 		b.Write(t, "temp/x", "")
 		b.Write(t, "p.yaml", "ptguard: 1\nmode: strict\nfiles: { read: [./data, ./free] }\n")
-		for name, to := range map[string]string{"work/data": "../home/.ssh", "work/free": "../outside", "alias": "work", "temp/t": "../home/.ssh"} {
-			if err := os.Symlink(to, b.Path(name)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		b.Links(t, map[string]string{"work/data": "../home/.ssh", "work/free": "../outside", "alias": "work", "temp/t": "../home/.ssh"})
 	})
 	b.Env = []string{"TMPDIR=" + b.Path("temp")}
 	argv := []string{"cat", "free/x", "data/key"}

@@ -164,26 +164,22 @@ func TestStatusStopRace(t *testing.T) {
 	}
 }
 
+// stopsAndGoesOn stops the program alone, by each of the signals, and continues the pid woken.
+func (a *answerer) stopsAndGoesOn(woken int) {
+	for _, sig := range stopSignals {
+		_ = syscall.Kill(a.cmd, sig)
+		awaitStop(a.t, a.pid)
+		_ = syscall.Kill(woken, syscall.SIGCONT)
+		a.answers()
+	}
+}
+
 // TestStatusStopAlone: what is sent to one pid alone, the program's or that of what was started.
 func TestStatusStopAlone(t *testing.T) {
 	t.Parallel()
 	for name, with := range map[string]func(a *answerer){
-		"program, then ptguard": func(a *answerer) {
-			for _, sig := range stopSignals {
-				_ = syscall.Kill(a.cmd, sig)
-				awaitStop(a.t, a.pid)
-				_ = syscall.Kill(a.pid, syscall.SIGCONT)
-				a.answers()
-			}
-		},
-		"program, then program": func(a *answerer) {
-			for _, sig := range stopSignals {
-				_ = syscall.Kill(a.cmd, sig)
-				awaitStop(a.t, a.pid)
-				_ = syscall.Kill(a.cmd, syscall.SIGCONT)
-				a.answers()
-			}
-		},
+		"program, then ptguard": func(a *answerer) { a.stopsAndGoesOn(a.pid) },
+		"program, then program": func(a *answerer) { a.stopsAndGoesOn(a.cmd) },
 		"program, a race": func(a *answerer) {
 			for i := range 100 {
 				_ = syscall.Kill(a.cmd, stopSignals[i%4])

@@ -123,6 +123,16 @@ func (b *Box) Text(t testing.TB, rel string) string {
 	return string(data)
 }
 
+// Links makes symbolic links, each by its name below the root and what it says.
+func (b *Box) Links(t testing.TB, links map[string]string) {
+	t.Helper()
+	for rel, to := range links {
+		if err := os.Symlink(to, b.Path(rel)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Absent fails the test if rel (below the root) exists, as any kind of object.
 func (b *Box) Absent(t testing.TB, rel string) {
 	t.Helper()
